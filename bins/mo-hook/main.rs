@@ -1,0 +1,3 @@
+//! mo-hook.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! mo-key.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! mo-preset.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! mo-spawn.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! mo-worker.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The library behind the `mo-*` programs: one noun a file, listed in dependency order.

@@ -1,0 +1,1 @@
+//! What the tests and the demo share: a sealed world, a scripted provider, the pinned Claude Code.
