@@ -1,3 +1,23 @@
 //! The library behind the `mo-*` programs: one noun a file, listed in dependency order.
+//!
+//! A room only uses rooms listed above it; `tests/tidy.rs` holds that. The library knows no terminal,
+//! no home directory and no variable but through [`world::World`], which a program's `main` makes once.
 
-pub mod base_url;
+pub mod exit;
+pub mod error;
+pub mod flatten;
+pub mod env;
+pub mod terminal;
+pub mod say;
+pub mod args;
+pub mod clock;
+pub mod paths;
+pub mod world;
+pub mod program;
+pub mod table;
+pub mod file;
+pub mod lock;
+pub mod secret;
+pub mod document;
+pub mod name;
+pub mod tier;

@@ -1,0 +1,64 @@
+//! JSON files as typed nouns: a broken one is reported by file, line and column, and says what was wrong.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::file::{self, Durability};
+
+/// Reads a JSON file into its type; `None` where there is no file.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    file::read_if_there(path, file::JSON_CAP)?.map(|bytes| parse(path, &bytes)).transpose()
+}
+
+/// Makes a type out of the bytes of a JSON file.
+pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return Err(
+            broken(path, 1, "it starts with a byte order mark").hint("save it as UTF-8 without a BOM")
+        );
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(broken(path, 1, "it is empty"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.split(" at line ").next().unwrap_or_default();
+        broken(path, error.line(), reason)
+    })
+}
+
+/// Puts the value in the file's place, readable for people, for the owner alone.
+pub fn replace<T: Serialize>(path: &Path, value: &T, durability: Durability) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::new(Exit::Bug, "cannot write JSON for").at(path).caused_by(error))?;
+    text.push('\n');
+    file::replace(path, text.as_bytes(), file::PRIVATE, durability)
+}
+
+/// The error for a file that does not say what it should.
+pub fn broken(path: &Path, line: usize, reason: &str) -> Error {
+    Error::new(Exit::Data, format!("{}:{line}: {reason}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_file_is_named_with_its_line() {
+        let error = parse::<Vec<u32>>(Path::new("/f"), b"[1,\n 2,\n]").unwrap_err();
+        assert!(error.to_string().starts_with("/f:3: "), "{error}");
+        assert_eq!(error.exit(), Exit::Data);
+        assert!(parse::<Vec<u32>>(Path::new("/f"), b"").unwrap_err().to_string().contains("empty"));
+        assert!(
+            parse::<Vec<u32>>(Path::new("/f"), b"\xef\xbb\xbf[]")
+                .unwrap_err()
+                .to_string()
+                .contains("byte order")
+        );
+    }
+}

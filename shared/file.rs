@@ -1,0 +1,163 @@
+//! Reading and replacing whole files safely: capped reads, atomic replacement, private modes.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+
+/// The mode of a file that only its owner may read.
+pub const PRIVATE: u32 = 0o600;
+/// The mode of a directory that only its owner may enter.
+pub const PRIVATE_DIR: u32 = 0o700;
+/// The mode of a program.
+pub const PROGRAM: u32 = 0o700;
+/// The most that a JSON file of ours or of Claude Code may hold; a larger one is damaged or hostile.
+pub const JSON_CAP: u64 = 4 << 20;
+
+/// Whether a replacement must survive a power loss.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Durability {
+    /// On disk before we go on: keys and settings.
+    Synced,
+    /// Written back when the system likes: what can be made again.
+    Lazy,
+}
+
+/// The whole file, refused when it is larger than `cap` bytes.
+pub fn read(path: &Path, cap: u64) -> Result<Vec<u8>> {
+    read_with(path, cap).map_err(|error| Error::io("cannot read", path, &error))
+}
+
+/// The whole file, or nothing where there is none.
+pub fn read_if_there(path: &Path, cap: u64) -> Result<Option<Vec<u8>>> {
+    match read_with(path, cap) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("cannot read", path, &error)),
+    }
+}
+
+fn read_with(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
+    // Not blocking: a named pipe in the file's place must not hang a hook.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        let what = if meta.is_dir() { "is a directory" } else { "is not a regular file" };
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    if meta.len() > cap {
+        let what = format!("larger than {} MiB", cap >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
+    file.take(cap).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Puts `bytes` in the place of the file: whole or not at all, with this mode from the first byte on.
+/// A symlink in the file's place is replaced, never followed.
+pub fn replace(path: &Path, bytes: &[u8], mode: u32, durability: Durability) -> Result<()> {
+    let failed = |error: io::Error| Error::io("cannot write", path, &error);
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".mo-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(directory)
+        .map_err(failed)?;
+    temporary.write_all(bytes).map_err(failed)?;
+    // The mode given at creation is cut by the umask.
+    temporary.as_file().set_permissions(Permissions::from_mode(mode)).map_err(failed)?;
+    if durability == Durability::Synced {
+        temporary.as_file().sync_all().map_err(failed)?;
+    }
+    temporary.persist(path).map_err(|error| failed(error.error))?;
+    if durability == Durability::Synced {
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Adds one whole line in one write.
+pub fn append_line(path: &Path, line: &str) -> Result<()> {
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(PRIVATE)
+        .open(path)
+        .map_err(|error| Error::io("cannot write", path, &error))?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(|error| Error::io("cannot write", path, &error))
+}
+
+/// Makes the directory, and what is missing above it, for the owner alone.
+pub fn create_private_dir(path: &Path) -> Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE_DIR)
+        .create(path)
+        .map_err(|error| Error::io("cannot create", path, &error))
+}
+
+/// Refuses a symlink, and a file that belongs to another user: what holds a key must be ours.
+/// A file that does not exist is no trouble.
+pub fn refuse_foreign(path: &Path) -> Result<()> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("cannot read", path, &error)),
+    };
+    if meta.is_symlink() {
+        return Err(Error::new(Exit::Config, "refusing to follow the symlink")
+            .at(path)
+            .hint("a file that holds a key must be a real file in the worker's directory"));
+    }
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Error::new(Exit::Config, "refusing a file of another user:").at(path));
+    }
+    Ok(())
+}
+
+/// Whether others than the owner may read or write the file.
+pub fn is_open_to_others(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_symlink() && meta.mode() & 0o077 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replacement_has_its_mode_and_leaves_nothing_beside_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        replace(&path, b"one", PRIVATE, Durability::Synced).unwrap();
+        replace(&path, b"two", PRIVATE, Durability::Lazy).unwrap();
+        assert_eq!(read(&path, 10).unwrap(), b"two");
+        assert!(!is_open_to_others(&path));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_above_the_cap_and_a_directory_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        fs::write(&path, b"12345").unwrap();
+        assert!(read(&path, 4).is_err());
+        assert!(read(directory.path(), 4).unwrap_err().to_string().ends_with("is a directory"));
+        assert_eq!(read_if_there(&directory.path().join("none"), 4).unwrap(), None);
+    }
+
+    #[test]
+    fn a_replacement_never_goes_through_a_symlink() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (directory.path().join("t"), directory.path().join("l"));
+        fs::write(&target, b"kept").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(refuse_foreign(&link).is_err());
+        replace(&link, b"new", PRIVATE, Durability::Lazy).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"kept");
+    }
+}

@@ -1,0 +1,130 @@
+//! Where everything lies: the one room that joins path names.
+
+use std::path::{Path, PathBuf};
+
+use crate::env::{self, Env};
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+
+/// The user's home, the workers' root and the manager's own configuration directory.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    home: Option<PathBuf>,
+    root: Option<PathBuf>,
+    config_dir: Option<PathBuf>,
+}
+
+impl Paths {
+    /// Reads `HOME`, `CLAUDE_WORKERS_ROOT` and `CLAUDE_CONFIG_DIR`; what is missing is an error only when it is asked for.
+    pub fn of(env: &Env) -> Self {
+        let dir = |name| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = dir(env::HOME);
+        let root = dir(env::CLAUDE_WORKERS_ROOT)
+            .map(|root| match (root.strip_prefix("~"), &home) {
+                (Ok(rest), Some(home)) => home.join(rest),
+                _ => root,
+            })
+            .or_else(|| home.as_ref().map(|home| home.join(".claude-workers")));
+        Self { home, root, config_dir: dir(env::CLAUDE_CONFIG_DIR) }
+    }
+
+    /// The user's home directory.
+    pub fn home(&self) -> Result<&Path> {
+        self.home.as_deref().ok_or_else(|| {
+            Error::new(Exit::Config, "HOME is not set").hint("set HOME to your home directory and try again")
+        })
+    }
+
+    /// The workers' root: `CLAUDE_WORKERS_ROOT`, else `~/.claude-workers`; always absolute.
+    pub fn root(&self) -> Result<&Path> {
+        let root = self.root.as_deref().ok_or_else(|| {
+            Error::new(Exit::Config, "neither HOME nor CLAUDE_WORKERS_ROOT is set")
+                .hint("set one of them: the workers live in ~/.claude-workers or in CLAUDE_WORKERS_ROOT")
+        })?;
+        if root.is_absolute() {
+            return Ok(root);
+        }
+        Err(Error::new(Exit::Config, "CLAUDE_WORKERS_ROOT is not an absolute path:").at(root))
+    }
+
+    /// The manager's Claude Code configuration: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub fn claude_config(&self) -> Result<PathBuf> {
+        match &self.config_dir {
+            Some(dir) => Ok(dir.clone()),
+            None => Ok(self.home()?.join(".claude")),
+        }
+    }
+
+    /// The directory of one worker: its whole Claude Code identity.
+    pub fn worker(&self, name: &str) -> Result<PathBuf> {
+        Ok(self.root()?.join(name))
+    }
+
+    /// The user's own presets.
+    pub fn presets(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join("presets.json"))
+    }
+
+    /// The user's own delegation rules, in place of the bundled ones.
+    pub fn rules(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join("rules.md"))
+    }
+
+    /// The link to the folder of the newest installed programs.
+    pub fn bin(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".bin"))
+    }
+
+    /// The ledger's directory.
+    pub fn usage(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".usage"))
+    }
+
+    /// The directory of dispatch records.
+    pub fn dispatch(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".dispatch"))
+    }
+
+    /// The directory of our own logs.
+    pub fn log(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".log"))
+    }
+}
+
+/// A path as a person writes it: `~` for the home directory.
+pub fn shown(path: &Path, paths: &Paths) -> String {
+    match paths.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(variables: &[(&str, &str)]) -> Paths {
+        Paths::of(&variables.iter().copied().collect())
+    }
+
+    #[test]
+    fn the_root_can_be_moved() {
+        assert_eq!(paths(&[("HOME", "/h")]).root().unwrap(), Path::new("/h/.claude-workers"));
+        assert_eq!(paths(&[("HOME", "/h"), ("CLAUDE_WORKERS_ROOT", "/w")]).root().unwrap(), Path::new("/w"));
+        assert_eq!(
+            paths(&[("HOME", "/h"), ("CLAUDE_WORKERS_ROOT", "~/w")]).root().unwrap(),
+            Path::new("/h/w")
+        );
+        assert_eq!(paths(&[("CLAUDE_WORKERS_ROOT", "/w")]).root().unwrap(), Path::new("/w"));
+    }
+
+    #[test]
+    fn a_missing_home_is_told_when_it_is_needed() {
+        assert_eq!(paths(&[]).root().unwrap_err().exit(), Exit::Config);
+        assert_eq!(
+            paths(&[("HOME", "/h"), ("CLAUDE_WORKERS_ROOT", "w")]).root().unwrap_err().exit(),
+            Exit::Config
+        );
+    }
+}
