@@ -21,3 +21,5 @@ pub mod secret;
 pub mod document;
 pub mod name;
 pub mod tier;
+pub mod dispatch_id;
+pub mod record;
