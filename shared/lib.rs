@@ -23,3 +23,4 @@ pub mod name;
 pub mod tier;
 pub mod dispatch_id;
 pub mod record;
+pub mod settings;
