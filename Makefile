@@ -30,7 +30,7 @@ test: ## every test that fits ten minutes, the real Claude Code included
 	cargo test --workspace --locked
 
 soak: ## the long tests: a thousand kills, ten-minute streams
-	scripts/soak
+	MO_SOAK=1 cargo test --workspace --locked soak
 
 compat: dist ## the real-client tests on several versions of Claude Code, as a table
 	scripts/compat
@@ -43,8 +43,9 @@ lint: ## formatting, clippy without warnings, the house rules
 fmt: ## format the code
 	cargo fmt --all
 
-bench: build ## measure start-up and dispatch overhead (hyperfine, callgrind)
+bench: ## measure starts and overheads (needs hyperfine and valgrind)
+	scripts/build $(PROGRAMS) nothing
 	scripts/bench $(PROGRAMS)
 
-bench-check: build ## fail when an instruction count grew by more than 10 %
+bench-check: build ## fail when an instruction count grew by more than 10 % (needs valgrind)
 	scripts/bench --check $(PROGRAMS)
