@@ -32,7 +32,7 @@ test: ## every test that fits ten minutes, the real Claude Code included
 soak: ## the long tests: a thousand kills, ten-minute streams
 	MO_SOAK=1 cargo test --workspace --locked soak
 
-compat: dist ## the real-client tests on several versions of Claude Code, as a table
+compat: ## the real-client tests on several versions of Claude Code, as a table
 	scripts/compat
 
 lint: ## formatting, clippy without warnings, the house rules
