@@ -24,3 +24,7 @@ pub mod tier;
 pub mod dispatch_id;
 pub mod record;
 pub mod settings;
+pub mod worker;
+pub mod roster;
+pub mod claude;
+pub mod child_env;

@@ -1,0 +1,315 @@
+//! A worker: an isolated Claude Code identity, made of Claude Code's `settings.json` and our `worker.json`.
+//! Which variables its process gets is decided in `child_env`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::auth::Auth;
+use crate::base_url::BaseUrl;
+use crate::document;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::file::{self, Durability};
+use crate::name::Name;
+use crate::paths::Paths;
+use crate::secret::Secret;
+use crate::settings::{self, Settings};
+use crate::tier::Tier;
+
+/// Our own file beside Claude Code's.
+pub const PROFILE: &str = "worker.json";
+/// Claude Code's own file.
+pub const SETTINGS: &str = "settings.json";
+/// The shim that runs the worker without any PATH.
+pub const SHIM: &str = "run";
+
+/// What kind of identity a worker is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A provider's API and a key.
+    #[default]
+    Provider,
+    /// Another Claude account, logged in by Claude Code itself.
+    Account,
+}
+
+impl Kind {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Account => "account",
+        }
+    }
+}
+
+/// The model behind a tier, with what is known of it.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Mapped {
+    /// The provider's name for it.
+    pub model: String,
+    /// Tokens of input and output together.
+    #[serde(default)]
+    pub context_window: Option<u64>,
+    /// Tokens of one answer.
+    #[serde(default)]
+    pub max_output: Option<u64>,
+}
+
+/// How one tier did at the last check.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct TierCheck {
+    /// Whether it answered.
+    pub ok: bool,
+    /// `ok`, or what kind of trouble.
+    pub kind: String,
+    /// The model that was asked.
+    pub model: String,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+}
+
+/// The last check.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// When.
+    pub at: String,
+    /// With which Claude Code.
+    pub claude_version: Option<String>,
+    /// What came of it.
+    pub tiers: BTreeMap<Tier, TierCheck>,
+}
+
+/// Our own file about a worker.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Profile {
+    /// The format: 1.
+    pub version: u32,
+    /// The worker's name.
+    pub name: String,
+    /// Provider or account.
+    pub kind: Kind,
+    /// The preset it was made from.
+    pub preset: Option<String>,
+    /// Where an account's configuration lies, when not in the worker's own directory.
+    pub config_dir: Option<PathBuf>,
+    /// How the provider takes the key.
+    pub auth: Auth,
+    /// The command that prints the key.
+    pub key_command: Option<Vec<String>>,
+    /// The tier for everything that is not mapped.
+    pub default_tier: Option<Tier>,
+    /// The mapped tiers.
+    pub tiers: BTreeMap<Tier, Mapped>,
+    /// Switches that the provider needs.
+    pub env: BTreeMap<String, String>,
+    /// Paid by the month.
+    pub flat_plan: bool,
+    /// The one to take when several could.
+    pub preferred: bool,
+    /// The most it may run at once.
+    pub max_parallel: Option<u32>,
+    /// When it was made.
+    pub created: Option<String>,
+    /// The last check.
+    pub last_check: Option<Check>,
+}
+
+impl Profile {
+    /// Writes the file.
+    pub fn write(&self, directory: &Path) -> Result<()> {
+        document::replace(&directory.join(PROFILE), self, Durability::Synced)
+    }
+}
+
+/// Where a worker's key comes from.
+#[derive(Debug)]
+pub enum Key {
+    /// It stands in settings.json.
+    Stored(Secret),
+    /// A command prints it at each launch.
+    Command(Vec<String>),
+    /// An account needs none: Claude Code is logged in.
+    Login,
+    /// There is none yet.
+    Missing,
+}
+
+/// How far a worker is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum State {
+    /// Has no key.
+    NeedsKey,
+    /// Has never been checked, or not since its key changed.
+    Unchecked,
+    /// Every tier answered at this time.
+    Live(String),
+    /// A tier did not answer; what kind of trouble.
+    Failing(String),
+}
+
+/// A worker as it stands on disk.
+#[derive(Debug)]
+pub struct Worker {
+    /// Its name.
+    pub name: Name,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Our file; made up for a worker of the earlier plugin, which had none.
+    pub profile: Profile,
+    /// Claude Code's file.
+    pub settings: Settings,
+}
+
+impl Worker {
+    /// Reads a worker that must be there.
+    pub fn load(paths: &Paths, name: &Name) -> Result<Self> {
+        let directory = paths.worker(name.as_str())?;
+        if !directory.is_dir() {
+            return Err(Error::new(Exit::Usage, format!("there is no worker `{name}`"))
+                .hint("`mo-worker list` shows the workers there are, `mo-worker create` makes one"));
+        }
+        Self::read(directory, name)
+    }
+
+    /// Reads the worker in this directory.
+    pub fn read(directory: PathBuf, name: &Name) -> Result<Self> {
+        file::refuse_foreign(&directory)?;
+        let settings = Settings::read(&directory.join(SETTINGS))?;
+        let path = directory.join(PROFILE);
+        file::refuse_foreign(&path)?;
+        let profile: Option<Profile> = document::read(&path)?;
+        let mut worker =
+            Self { name: name.clone(), directory, profile: profile.unwrap_or_default(), settings };
+        worker.follow_settings();
+        Ok(worker)
+    }
+
+    /// settings.json is Claude Code's word on the models, and a user may have edited it: it wins.
+    fn follow_settings(&mut self) {
+        let default = self.profile.default_tier.or_else(|| first_mapped(&self.profile.tiers));
+        let default_model = default.and_then(|tier| self.settings.get(tier.variable()));
+        for tier in Tier::ALL {
+            let Some(model) = self.settings.get(tier.variable()) else { continue };
+            match self.profile.tiers.get_mut(&tier) {
+                Some(mapped) if mapped.model == model => {}
+                Some(mapped) => *mapped = Mapped { model: model.to_owned(), ..Mapped::default() },
+                // The default tier's model stands in for every tier that is not mapped.
+                None if Some(model) == default_model => {}
+                None => {
+                    let mapped = Mapped { model: model.to_owned(), ..Mapped::default() };
+                    self.profile.tiers.insert(tier, mapped);
+                }
+            }
+        }
+        self.profile.default_tier = default.or_else(|| first_mapped(&self.profile.tiers));
+    }
+
+    /// Where the provider is; nothing for an account.
+    pub fn base_url(&self) -> Option<&str> {
+        self.settings.get(settings::BASE_URL)
+    }
+
+    /// Whether the models behind this worker are Anthropic's own.
+    pub fn is_anthropic(&self) -> bool {
+        match self.base_url() {
+            None => true,
+            Some(url) => BaseUrl::parse(url).is_ok_and(|parsed| parsed.url.is_anthropic()),
+        }
+    }
+
+    /// Where the key comes from.
+    pub fn key(&self) -> Key {
+        if let Some(command) = &self.profile.key_command {
+            return Key::Command(command.clone());
+        }
+        match self.settings.get(self.profile.auth.variable()).filter(|key| *key != settings::PLACEHOLDER) {
+            Some(key) => Key::Stored(Secret::from_file(key)),
+            None if self.profile.kind == Kind::Account => Key::Login,
+            None => Key::Missing,
+        }
+    }
+
+    /// The default tier's model.
+    pub fn default_model(&self) -> Option<&Mapped> {
+        self.profile.default_tier.and_then(|tier| self.profile.tiers.get(&tier))
+    }
+
+    /// The configuration directory to name to Claude Code; nothing where it is the default one, because
+    /// naming `~/.claude` is not the same as naming nothing.
+    pub fn config_dir(&self, paths: &Paths) -> Option<PathBuf> {
+        let directory = self.profile.config_dir.clone().unwrap_or_else(|| self.directory.clone());
+        let default = paths.home().ok().map(|home| home.join(".claude"));
+        (Some(&directory) != default.as_ref()).then_some(directory)
+    }
+
+    /// Where Claude Code keeps this worker's transcripts.
+    pub fn projects(&self) -> PathBuf {
+        self.profile.config_dir.as_ref().unwrap_or(&self.directory).join("projects")
+    }
+
+    /// How far the worker is.
+    pub fn state(&self) -> State {
+        if matches!(self.key(), Key::Missing) {
+            return State::NeedsKey;
+        }
+        let Some(check) = &self.profile.last_check else { return State::Unchecked };
+        match check.tiers.values().find(|tier| !tier.ok) {
+            Some(failed) => State::Failing(failed.kind.clone()),
+            None => State::Live(check.at.clone()),
+        }
+    }
+}
+
+/// The tier that stands in for the others where nobody chose: everyday work first.
+pub fn first_mapped<T>(tiers: &BTreeMap<Tier, T>) -> Option<Tier> {
+    [Tier::Sonnet, Tier::Opus, Tier::Haiku, Tier::Fable].into_iter().find(|tier| tiers.contains_key(tier))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn worker(settings: &str, profile: Option<&str>) -> Worker {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join(SETTINGS), settings).unwrap();
+        if let Some(profile) = profile {
+            fs::write(home.path().join(PROFILE), profile).unwrap();
+        }
+        Worker::read(home.path().to_owned(), &Name::parse("w").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_worker_of_the_earlier_plugin_is_read() {
+        let settings = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "k", "ANTHROPIC_BASE_URL": "https://h",
+            "ANTHROPIC_DEFAULT_OPUS_MODEL": "big"}}"#;
+        let worker = worker(settings, None);
+        assert_eq!(worker.profile.default_tier, Some(Tier::Opus));
+        assert_eq!(worker.default_model().unwrap().model, "big");
+        assert_eq!(worker.state(), State::Unchecked);
+    }
+
+    #[test]
+    fn a_tier_filled_from_the_default_is_not_mapped() {
+        let settings = r#"{"env": {"ANTHROPIC_DEFAULT_SONNET_MODEL": "m", "ANTHROPIC_DEFAULT_HAIKU_MODEL": "m",
+            "ANTHROPIC_DEFAULT_OPUS_MODEL": "edited", "ANTHROPIC_DEFAULT_FABLE_MODEL": "m"}}"#;
+        let worker = worker(settings, Some(r#"{"tiers": {"sonnet": {"model": "m", "context_window": 9}}}"#));
+        let tiers: Vec<_> = worker.profile.tiers.keys().copied().collect();
+        assert_eq!(tiers, [Tier::Opus, Tier::Sonnet]);
+        assert_eq!(worker.default_model().unwrap().context_window, Some(9));
+        assert_eq!(worker.state(), State::NeedsKey);
+    }
+
+    #[test]
+    fn the_placeholder_is_no_key() {
+        let settings = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "PASTE_YOUR_API_KEY_HERE"}}"#;
+        assert!(matches!(worker(settings, None).key(), Key::Missing));
+        let command = worker(settings, Some(r#"{"key_command": ["pass", "glm"]}"#));
+        assert!(matches!(command.key(), Key::Command(_)));
+    }
+}
