@@ -180,7 +180,7 @@ impl ChildEnv {
         match worker.config_dir(paths) {
             Some(directory) => self.put(env::CLAUDE_CONFIG_DIR, directory, "the worker's own identity"),
             None => {
-                self.remove(OsStr::new(env::CLAUDE_CONFIG_DIR), "the default account is found without it")
+                self.remove(OsStr::new(env::CLAUDE_CONFIG_DIR), "the default account is found without it");
             }
         }
         self.put(env::MO_WORKER, worker.name.as_str(), "tells our programs whose process this is");

@@ -29,10 +29,10 @@ pub fn find(world: &World) -> Result<PathBuf> {
     if let Some(path) = running {
         return Ok(path);
     }
-    if let Some(search) = world.env.get(env::PATH) {
-        if let Ok(path) = which::which_in("claude", Some(search), "/") {
-            return Ok(path);
-        }
+    if let Some(search) = world.env.get(env::PATH)
+        && let Ok(path) = which::which_in("claude", Some(search), "/")
+    {
+        return Ok(path);
     }
     let home = world.paths.home().ok();
     let usual = USUAL_PLACES.iter().filter_map(|place| match (place.strip_prefix("~/"), home) {

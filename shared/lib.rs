@@ -34,3 +34,6 @@ pub mod worker;
 pub mod roster;
 pub mod claude;
 pub mod child_env;
+pub mod api_error;
+pub mod process;
+pub mod transcript;

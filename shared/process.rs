@@ -1,0 +1,143 @@
+//! Processes, as the system knows them: when one started, which ones descend from it, how to end them all.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// How long processes get to end by themselves before they are killed.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long killed processes may take to vanish.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+/// Pauses between looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The system's own mark of when this process started; with the pid it names a process for ever.
+#[cfg(target_os = "linux")]
+pub fn start_time(pid: u32) -> Option<String> {
+    // The 22nd field; the second is a name in brackets that may hold anything.
+    stat(pid)?.split_whitespace().nth(19).map(str::to_owned)
+}
+
+/// What stands after the name in /proc/PID/stat: state, parent, …
+#[cfg(target_os = "linux")]
+fn stat(pid: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    text.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
+}
+
+/// The system's own mark of when this process started; with the pid it names a process for ever.
+#[cfg(not(target_os = "linux"))]
+pub fn start_time(pid: u32) -> Option<String> {
+    ps(&["-o", "lstart=", "-p", &pid.to_string()])
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ps(words: &[&str]) -> Option<String> {
+    let output = std::process::Command::new("/bin/ps").args(words).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// From now on, orphans below this process become its children, so that none is lost from sight.
+/// Elsewhere than on Linux they are found by the mark in their environment.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        // Refused only by kernels older than 3.4.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// All processes below this one that are still alive.
+#[cfg(target_os = "linux")]
+pub fn descendants(_mark: &str) -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
+    let parents: Vec<(u32, u32)> = pids
+        .filter_map(|pid| {
+            let stat = stat(pid)?;
+            let mut fields = stat.split_whitespace();
+            let state = fields.next()?;
+            let parent = fields.next()?.parse().ok()?;
+            (state != "Z").then_some((pid, parent))
+        })
+        .collect();
+    let mut below = vec![std::process::id()];
+    let mut at = 0;
+    while let Some(&parent) = below.get(at) {
+        below.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    below.into_iter().skip(1).filter_map(as_pid).collect()
+}
+
+/// All processes that carry the mark `NAME=VALUE` in their environment, but this one.
+#[cfg(not(target_os = "linux"))]
+pub fn descendants(mark: &str) -> Vec<Pid> {
+    let own = std::process::id();
+    let list = ps(&["-axEww", "-o", "pid=,command="]).unwrap_or_default();
+    let marked = list.lines().filter(|line| line.split_whitespace().any(|word| word == mark));
+    let pids = marked.filter_map(|line| line.split_whitespace().next()?.parse::<u32>().ok());
+    pids.filter(|&pid| pid != own).filter_map(as_pid).collect()
+}
+
+fn as_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// Ends everything that is left below this process: asks, waits, kills. Tells how many there were.
+pub fn end_descendants(mark: &str) -> usize {
+    reap();
+    let left = descendants(mark);
+    if left.is_empty() {
+        return 0;
+    }
+    signal_all(&left, Signal::TERM);
+    if !all_gone(mark, GRACE) {
+        signal_all(&descendants(mark), Signal::KILL);
+        all_gone(mark, LAST_WAIT);
+    }
+    left.len()
+}
+
+fn signal_all(pids: &[Pid], signal: Signal) {
+    for &pid in pids {
+        // One that ended meanwhile is what we want.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+fn all_gone(mark: &str, patience: Duration) -> bool {
+    let start = Instant::now();
+    loop {
+        reap();
+        if descendants(mark).is_empty() {
+            return true;
+        }
+        if start.elapsed() >= patience {
+            return false;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Takes leave of children that have ended: adopted orphans have no other parent to do it.
+fn reap() {
+    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_a_start_mark_and_a_missing_one_has_none() {
+        let own = std::process::id();
+        assert!(start_time(own).is_some());
+        assert_eq!(start_time(own), start_time(own));
+        assert_eq!(start_time(u32::MAX - 1), None);
+    }
+}
