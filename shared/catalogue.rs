@@ -113,6 +113,11 @@ impl Catalogue {
     }
 }
 
+/// Refuses a file that cannot be read as a whole: before it is changed. A bad entry is no reason.
+pub fn check_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    read(path, bytes).map(|_| ())
+}
+
 type Entries = BTreeMap<String, Preset>;
 
 /// The good entries of a file, and the first trouble with the others.

@@ -65,6 +65,11 @@ impl Paths {
         Ok(self.root()?.join("presets.json"))
     }
 
+    /// The lock that every change of the user's own presets is made under.
+    pub fn presets_lock(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".presets.lock"))
+    }
+
     /// The user's own delegation rules, in place of the bundled ones.
     pub fn rules(&self) -> Result<PathBuf> {
         Ok(self.root()?.join("rules.md"))
