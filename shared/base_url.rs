@@ -314,6 +314,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
         #[test]
         fn no_text_makes_it_panic_and_normalising_twice_changes_nothing(
             typed in "(https?://)?[a-z0-9.:@\\[\\]]{0,12}(/|/v1|/v1/messages|/a|\\?|#|\\PC){0,6}"

@@ -71,9 +71,9 @@ impl Catalogue {
     /// Lays the entries of the user's file over what is there.
     fn lay_over(&mut self, path: &Path) -> Result<()> {
         let Some(bytes) = file::read_if_there(path, file::JSON_CAP)? else { return Ok(()) };
-        let (_, entries, trouble) = read(path, &bytes).map_err(|error| match error.what_next() {
-            Some(_) => error,
-            None => error.hint("the bundled presets still work; correct the line, or move the file away"),
+        let (_, entries, trouble) = read(path, &bytes).map_err(|error| {
+            let hint = error.what_next().unwrap_or("correct the line, or move the file away").to_owned();
+            error.hint(format!("{hint}; the bundled presets still work"))
         })?;
         for (id, preset) in entries {
             let over = self.presets.contains_key(&id);
@@ -129,7 +129,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(String, Entries, Option<Error>)> {
     if shape.version != VERSION {
         let reason = format!("version {} is not one this program knows", shape.version);
         return Err(document::broken(path, line_of(bytes, "version"), &reason)
-            .hint("the bundled presets still work; update model-orchestration to read this file"));
+            .hint("update model-orchestration to read this file"));
     }
     let mut entries = Entries::new();
     let mut troubles: Vec<Error> = Vec::new();
@@ -280,5 +280,24 @@ mod tests {
         );
         assert!(trouble.what_next().unwrap().contains("1 more"));
         assert!(catalogue.get("good").is_some() && catalogue.get("bad").is_none());
+    }
+
+    #[test]
+    fn no_cut_and_no_damage_makes_it_panic_or_lie() {
+        let path = Path::new("/f");
+        let text = br#"{"version": 1, "presets": {"a": {"base_url": "https://h/v1", "tiers": {"opus": "m"},
+            "models": {"m": {"context_window": 1000}}, "env": {"A": "1"}, "local": true}, "b": {"base_url": "x"}}}"#;
+        for end in 0..text.len() {
+            assert!(read(path, text.get(..end).unwrap()).is_err(), "cut at {end}");
+        }
+        for at in 0..text.len() {
+            for byte in 0..=u8::MAX {
+                let mut damaged = text.to_vec();
+                damaged[at] = byte;
+                if let Ok((_, entries, _)) = read(path, &damaged) {
+                    assert!(entries.values().all(|preset| !preset.base_url.as_str().ends_with("/v1")));
+                }
+            }
+        }
     }
 }

@@ -140,7 +140,7 @@ pub(crate) fn judge(answer: &Answer) -> Verdict {
         (404, Some(body)) if certain && error_text(&body).contains("model") => {
             Verdict::Speaks { wants_key: false, certain }
         }
-        (402 | 408 | 429 | 500..=599, _) => Verdict::Unavailable(answer.status),
+        (402 | 408 | 429 | 500 | 502..=599, _) => Verdict::Unavailable(answer.status),
         (status, _) => Verdict::OtherApi(other(status, answer)),
     }
 }
@@ -163,11 +163,12 @@ fn judge_io(error: &io::Error, https: bool) -> Verdict {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Verdict::TimedOut,
         ErrorKind::ConnectionRefused => Verdict::Refused("connection refused".to_owned()),
         ErrorKind::InvalidData if https => Verdict::Tls(reason(error)),
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted if https => {
-            Verdict::Tls("it closed the connection".to_owned())
-        }
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => {
-            Verdict::OtherApi("it closed the connection without an answer".to_owned())
+        ErrorKind::UnexpectedEof
+        | ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe => {
+            let what = "it closed the connection without an answer".to_owned();
+            if https { Verdict::Tls(what) } else { Verdict::OtherApi(what) }
         }
         _ => Verdict::Refused(reason(error)),
     }
@@ -222,6 +223,7 @@ fn target(location: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn judged(status: u16, content_type: &str, body: &str) -> Verdict {
         judge(&Answer { status, content_type: content_type.to_owned(), location: None, body: body.into() })
@@ -310,5 +312,19 @@ mod tests {
         }
         assert_eq!(judged(529, JSON, API_ERROR), Verdict::Unavailable(529));
         assert_eq!(judged(429, JSON, API_ERROR).exit(), Exit::Unavailable);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+        #[test]
+        fn whatever_comes_back_the_words_are_one_plain_line(
+            status in 100_u16..1000,
+            content_type in "(application/json|text/html|)",
+            location in proptest::option::of("\\PC{0,20}|[\\x00-\\x1f]{0,5}"),
+            body in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let words = judge(&Answer { status, content_type, location, body }).words();
+            prop_assert!(!words.is_empty() && !words.contains(char::is_control), "{words:?}");
+        }
     }
 }
