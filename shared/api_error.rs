@@ -39,6 +39,22 @@ impl Trouble {
         }
     }
 
+    const ALL: [Self; 8] = [
+        Self::Key,
+        Self::Model,
+        Self::Url,
+        Self::Quota,
+        Self::Overloaded,
+        Self::Provider,
+        Self::Request,
+        Self::Unreachable,
+    ];
+
+    /// The trouble of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|trouble| trouble.name() == name)
+    }
+
     /// Its name in our files.
     pub fn name(self) -> &'static str {
         match self {

@@ -26,6 +26,8 @@ pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 pub const CLAUDE_CODE_EXECPATH: &str = "CLAUDE_CODE_EXECPATH";
 /// The session that started us, set by Claude Code.
 pub const CLAUDE_CODE_SESSION_ID: &str = "CLAUDE_CODE_SESSION_ID";
+/// The tool use that started us, set by Claude Code.
+pub const CLAUDE_CODE_TOOL_USE_ID: &str = "CLAUDE_CODE_TOOL_USE_ID";
 /// The folder of the plugin whose hook runs, set by Claude Code.
 pub const CLAUDE_PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 /// The user's home directory.

@@ -37,3 +37,4 @@ pub mod child_env;
 pub mod api_error;
 pub mod process;
 pub mod transcript;
+pub mod outcome;

@@ -49,8 +49,13 @@ impl Say {
     pub fn error(self, error: &Error) {
         self.note(&error.to_string());
         if let Some(hint) = error.what_next() {
-            let _ = writeln!(io::stderr().lock(), "hint: {hint}");
+            self.hint(hint);
         }
+    }
+
+    /// Tells the user what to do next.
+    pub fn hint(self, hint: &str) {
+        let _ = writeln!(io::stderr().lock(), "hint: {hint}");
     }
 
     /// Writes to standard error as it is, for prompts and progress lines.

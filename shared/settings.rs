@@ -51,6 +51,11 @@ impl Settings {
         Ok(Self { path: path.to_owned(), env })
     }
 
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// One variable of `env`, where it is there and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(|value| value.as_str()).filter(|value| !value.is_empty())

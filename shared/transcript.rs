@@ -54,6 +54,12 @@ pub fn find(projects: &Path, session: &str) -> Option<PathBuf> {
     folders.flatten().map(|folder| folder.path().join(&name)).find(|path| path.is_file())
 }
 
+/// The folder below `projects` for sessions of this directory.
+pub fn folder_name(cwd: &Path) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    cwd.to_string_lossy().chars().map(plain).collect()
+}
+
 /// How long the session's files are now; rows up to there belong to earlier runs.
 pub fn mark(projects: &Path, session: &str) -> Before {
     let files = find(projects, session).map(|main| files(&main)).unwrap_or_default();

@@ -1,3 +1,42 @@
-//! mo-spawn.
+//! mo-spawn: one task on one worker: launch Claude Code as that worker, pass everything through, leave a record.
 
-fn main() {}
+mod explain;
+mod journal;
+mod key;
+mod launch;
+mod model;
+mod options;
+mod sitting;
+mod slot;
+mod supervise;
+mod verdict;
+
+use std::process::ExitCode;
+
+use shared::error::Result;
+use shared::exit::Exit;
+use shared::program;
+use shared::say::Say;
+use shared::world::World;
+
+use crate::launch::Launch;
+use crate::options::{Options, Request};
+
+fn main() -> ExitCode {
+    let say = Say::new(options::NAME);
+    program::end(say, run(say))
+}
+
+fn run(say: Say) -> Result<Exit> {
+    match Options::parse(program::arguments())? {
+        Request::Print(text) => say.out(&text).map(|()| Exit::Done),
+        Request::Explain(options) => {
+            let world = World::of_process(options::NAME)?;
+            explain::print(&world, &Launch::prepare(&world, &options)?)
+        }
+        Request::Run(options) => {
+            let world = World::of_process(options::NAME)?;
+            supervise::run(&world, &Launch::prepare(&world, &options)?)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What would run, in words: the program, its arguments, and the rule behind each variable.
+
+use std::ffi::OsStr;
+
+use shared::child_env::Decision;
+use shared::error::Result;
+use shared::exit::Exit;
+use shared::paths;
+use shared::world::World;
+
+use crate::launch::Launch;
+
+/// Parts of names whose values nobody shows.
+const TELLING: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "HEADERS", "CREDENTIAL"];
+
+/// Prints the launch.
+pub fn print(world: &World, launch: &Launch) -> Result<Exit> {
+    let mut text = String::from("would run:\n ");
+    for word in std::iter::once(launch.program.as_os_str()).chain(launch.arguments.iter().map(AsRef::as_ref))
+    {
+        text.push(' ');
+        text.push_str(&quoted(word));
+    }
+    text.push_str("\n\nputs in:\n");
+    for decision in launch.env.decisions() {
+        if let (Some(value), Some(rule)) = (&decision.value, &decision.rule) {
+            let name = decision.name.to_string_lossy();
+            text.push_str(&format!("  {name}={}  ({rule})\n", shown(decision, value)));
+        }
+    }
+    text.push_str("\ntakes away:\n");
+    for decision in launch.env.decisions().filter(|decision| decision.value.is_none()) {
+        let rule = decision.rule.as_deref().unwrap_or_default();
+        text.push_str(&format!("  {}  ({rule})\n", decision.name.to_string_lossy()));
+    }
+    let passed = launch.env.decisions().filter(|decision| decision.rule.is_none()).count();
+    text.push_str(&format!("\npasses on {passed} other variables as they are\n"));
+    match &launch.dispatch {
+        Some(_) => text.push_str(&format!(
+            "leaves a record in {}\n",
+            paths::shown(&world.paths.dispatch()?, &world.paths)
+        )),
+        None => text.push_str("leaves no record: this is no session\n"),
+    }
+    world.say.out(&text)?;
+    Ok(Exit::Done)
+}
+
+fn shown(decision: &Decision, value: &OsStr) -> String {
+    let name = decision.name.to_string_lossy();
+    if decision.secret {
+        return format!("[{}]", shared::secret::Secret::from_file(&value.to_string_lossy()).masked());
+    }
+    // MAX_CONTEXT_TOKENS and its like are counts.
+    let is_count = !value.is_empty() && value.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+    if !is_count && TELLING.iter().any(|part| name.contains(part)) {
+        return "[hidden]".to_owned();
+    }
+    quoted(value)
+}
+
+/// The word as a shell takes it.
+fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.into_owned();
+    }
+    let escaped: String =
+        text.chars().map(|letter| if letter.is_control() && letter != '\n' { '?' } else { letter }).collect();
+    format!("'{}'", escaped.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_takes_them() {
+        assert_eq!(quoted(OsStr::new("--model")), "--model");
+        assert_eq!(quoted(OsStr::new("it's \u{1b}[31m")), r"'it'\''s ?[31m'");
+        assert_eq!(quoted(OsStr::new("")), "''");
+    }
+}

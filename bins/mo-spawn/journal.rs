@@ -1,0 +1,110 @@
+//! This run's record: opened when Claude Code starts, closed when it has ended.
+
+use std::path::{Path, PathBuf};
+
+use shared::clock::rfc3339;
+use shared::env;
+use shared::error::Result;
+use shared::outcome::{self, Ending};
+use shared::process;
+use shared::record::{Attempt, Process, Record, Status};
+use shared::transcript::{self, Before};
+use shared::world::World;
+
+use crate::launch::Launch;
+use crate::sitting::Sitting;
+
+/// A record on its way.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    record: Record,
+    projects: PathBuf,
+    /// The sessions that may be worked on, and how long their transcripts were before.
+    before: Vec<(String, Before)>,
+}
+
+impl Journal {
+    /// Opens the record; nothing where there is no session. Must not be called after Claude Code started,
+    /// because what stands in the transcripts now belongs to earlier runs.
+    pub fn open(world: &World, launch: &Launch) -> Result<Option<Self>> {
+        let Some(id) = &launch.dispatch else { return Ok(None) };
+        let now = world.clock.now();
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let projects = launch.worker.projects();
+        let session = match (&launch.session, &launch.asked.sitting) {
+            (None, Sitting::Newest) => newest(&projects, &cwd),
+            (session, _) => session.clone(),
+        };
+        let model = launch.asked.model.clone();
+        let tier = launch.worker.profile.default_tier.filter(|_| model.is_none());
+        let record = Record {
+            version: 1,
+            id: id.to_string(),
+            title: launch.title.clone(),
+            worker: launch.worker.name.to_string(),
+            kind: launch.worker.profile.kind.name().to_owned(),
+            tier: tier.map(|tier| tier.name().to_owned()),
+            model: model.or_else(|| launch.worker.default_model().map(|mapped| mapped.model.clone())),
+            manager_session: shared::child_env::manager_session(&world.env).map(str::to_owned),
+            tool_use_id: world.env.text(env::CLAUDE_CODE_TOOL_USE_ID).map(str::to_owned),
+            worker_sessions: session.iter().cloned().collect(),
+            cwd: cwd.to_string_lossy().into_owned(),
+            supervisor: Some(own_process()),
+            args_mode: "pass-through".to_owned(),
+            status: Some(Status::Running),
+            queued_at: Some(rfc3339(now)),
+            started_at: Some(rfc3339(now)),
+            attempts: vec![Attempt {
+                n: 1,
+                worker: launch.worker.name.to_string(),
+                started_at: rfc3339(now),
+                ended_at: None,
+                status: Status::Running,
+                reason: None,
+            }],
+            ..Record::default()
+        };
+        let before = session.map(|session| (session.clone(), transcript::mark(&projects, &session)));
+        let path = Record::path(&world.paths, id, now)?;
+        record.write(&path)?;
+        record.index(&world.paths, &path)?;
+        Ok(Some(Self { path, record, projects, before: before.into_iter().collect() }))
+    }
+
+    /// Notes which process it is.
+    pub fn started(&mut self, pid: u32) -> Result<()> {
+        self.record.pid = Some(pid);
+        self.record.start_time = process::start_time(pid);
+        self.record.write(&self.path)
+    }
+
+    /// Closes the record with what the transcript says.
+    pub fn close(mut self, world: &World, ending: Ending) -> Result<Record> {
+        let course = self
+            .before
+            .iter()
+            .find_map(|(session, before)| transcript::read(&self.projects, session, before));
+        outcome::close(&mut self.record, ending, course, world.clock.now());
+        self.record.write(&self.path)?;
+        Ok(self.record)
+    }
+}
+
+fn own_process() -> Process {
+    let pid = std::process::id();
+    Process { pid, start_time: process::start_time(pid) }
+}
+
+/// The session that `--continue` will take up: the newest of this directory.
+fn newest(projects: &Path, cwd: &Path) -> Option<String> {
+    let folder = projects.join(transcript::folder_name(cwd));
+    let files = std::fs::read_dir(folder).ok()?.flatten();
+    let sessions = files.filter_map(|entry| {
+        let path = entry.path();
+        let stem = path.file_stem()?.to_str()?.to_owned();
+        let is_session = path.extension().is_some_and(|it| it == "jsonl") && !stem.starts_with("agent-");
+        is_session.then_some((entry.metadata().ok()?.modified().ok()?, stem))
+    });
+    sessions.max().map(|(_, session)| session)
+}

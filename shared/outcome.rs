@@ -1,0 +1,138 @@
+//! How a dispatch ended: decided from the exit code and the worker's transcript, and written into its record.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::api_error::Trouble;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::process;
+use crate::record::{Failure, Record, Status};
+use crate::transcript::{ApiFailure, Course};
+
+/// How Claude Code's process ended.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Ending {
+    /// Its exit code; nothing when nobody saw it end.
+    pub exit_code: Option<i32>,
+    /// Whether it was stopped from outside.
+    pub stopped: bool,
+}
+
+/// What trouble an API failure is.
+pub fn trouble(failure: &ApiFailure) -> Trouble {
+    Trouble::of(failure.status, failure.error_type.as_deref())
+}
+
+/// Decides how it went. What was denied is not done, whatever the exit code says.
+pub fn decide(ending: Ending, course: Option<&Course>) -> (Status, Option<Failure>) {
+    let failure = |kind: &str, text: String| Some(Failure { kind: kind.to_owned(), text });
+    if ending.stopped {
+        return (Status::Cancelled, failure("stopped", "it was stopped from outside".to_owned()));
+    }
+    if let Some(error) = course.and_then(|course| course.error.as_ref()) {
+        let trouble = trouble(error);
+        let status = if trouble == Trouble::Quota { Status::Quota } else { Status::Failed };
+        let code = error.status.map(|status| format!(" ({status})")).unwrap_or_default();
+        return (status, failure(trouble.name(), format!("{}{code}", trouble.text())));
+    }
+    let denials = course.map_or(0, |course| course.denials.len());
+    match ending.exit_code {
+        _ if denials > 0 => {
+            (Status::Denied, failure("denied", count(denials, "action was denied", "actions were denied")))
+        }
+        Some(0) => (Status::Done, None),
+        Some(code) => (Status::Failed, failure("exit", format!("Claude Code ended with exit code {code}"))),
+        None if course.is_some() => (Status::Done, None),
+        None => (Status::Lost, failure("lost", "it ended without a word".to_owned())),
+    }
+}
+
+fn count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+/// Writes the ending into the record.
+pub fn close(record: &mut Record, ending: Ending, course: Option<Course>, now: Timestamp) {
+    let (status, error) = decide(ending, course.as_ref());
+    record.status = Some(status);
+    record.error = error;
+    record.exit_code = ending.exit_code;
+    record.ended_at = Some(rfc3339(now));
+    if let Some(attempt) = record.attempts.last_mut() {
+        attempt.status = status;
+        attempt.ended_at = Some(rfc3339(now));
+        attempt.reason = record.error.as_ref().map(|error| error.text.clone());
+    }
+    let Some(course) = course else { return };
+    record.usage = course.usage;
+    record.denials = course.denials;
+    record.summary = course.last_words;
+    record.claude_version = course.version.or(record.claude_version.take());
+}
+
+/// Whether the process of this record still runs.
+pub fn is_alive(record: &Record) -> bool {
+    record.pid.is_some_and(|pid| {
+        let now = process::start_time(pid);
+        now.is_some() && now == record.start_time
+    })
+}
+
+/// Closes a record whose process has gone without anybody watching: an interactive session, or a crash.
+/// Tells whether it did.
+pub fn settle(path: &Path, projects: &Path, now: Timestamp) -> Result<bool> {
+    let Some(mut record) = Record::read(path)? else { return Ok(false) };
+    if record.status != Some(Status::Running) || is_alive(&record) {
+        return Ok(false);
+    }
+    let session = record.worker_sessions.first().cloned().unwrap_or_default();
+    let course = crate::transcript::read(projects, &session, &crate::transcript::Before::default());
+    close(&mut record, Ending::default(), course, now);
+    record.write(path)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Denial;
+
+    fn ended(exit_code: i32) -> Ending {
+        Ending { exit_code: Some(exit_code), stopped: false }
+    }
+
+    #[test]
+    fn a_denial_is_not_a_success() {
+        let course =
+            Course { denials: vec![Denial { tool: "Bash".into(), what: "x".into() }], ..Course::default() };
+        assert_eq!(decide(ended(0), Some(&course)).0, Status::Denied);
+        assert_eq!(decide(ended(0), Some(&Course::default())).0, Status::Done);
+    }
+
+    #[test]
+    fn an_api_error_is_told_as_what_it_is() {
+        let course = |status: u16, error_type: &str| Course {
+            error: Some(ApiFailure {
+                status: Some(status),
+                error_type: Some(error_type.into()),
+                text: String::new(),
+            }),
+            ..Course::default()
+        };
+        let (status, error) = decide(ended(1), Some(&course(429, "rate_limit_error")));
+        assert_eq!((status, error.unwrap().kind.as_str()), (Status::Quota, "quota"));
+        let (status, error) = decide(ended(1), Some(&course(401, "authentication_error")));
+        assert_eq!(
+            (status, error.unwrap().text.as_str()),
+            (Status::Failed, "the provider refuses the key (401)")
+        );
+    }
+
+    #[test]
+    fn nobody_who_saw_it_and_no_transcript_is_lost() {
+        assert_eq!(decide(Ending::default(), None).0, Status::Lost);
+        assert_eq!(decide(Ending { stopped: true, exit_code: Some(143) }, None).0, Status::Cancelled);
+    }
+}
