@@ -17,7 +17,7 @@ use crate::list;
 use crate::own_file::OwnFile;
 
 /// Adds the preset, and tells what was understood.
-pub(crate) fn run(world: &World, catalogue: &Catalogue, matches: &Matches) -> Result<Exit> {
+pub fn run(world: &World, catalogue: &Catalogue, matches: &Matches) -> Result<Exit> {
     let id = matches.operand(0)?;
     let url = matches.value("base-url").ok_or_else(|| {
         Error::new(Exit::Usage, "--base-url is missing")

@@ -5,7 +5,7 @@ use shared::args::{Command, Flag, Program};
 const JSON: Flag = Flag { long: "json", value: "", about: "print JSON for programs" };
 
 /// The whole command line.
-pub(crate) static PROGRAM: Program = Program {
+pub static PROGRAM: Program = Program {
     name: "mo-preset",
     about: "the catalogue of providers that workers can be made for",
     commands: &[

@@ -12,7 +12,7 @@ use shared::tier::Tier;
 use shared::world::World;
 
 /// Prints all presets.
-pub(crate) fn run(world: &World, catalogue: &Catalogue, trouble: Option<&Error>, json: bool) -> Result<Exit> {
+pub fn run(world: &World, catalogue: &Catalogue, trouble: Option<&Error>, json: bool) -> Result<Exit> {
     if let Some(error) = trouble {
         world.say.error(error);
     }
@@ -52,7 +52,7 @@ fn rows(catalogue: &Catalogue) -> Vec<Vec<String>> {
 }
 
 /// Where an entry comes from, in words.
-pub(crate) fn origin(origin: Origin) -> &'static str {
+pub fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::Bundled => "bundled",
         Origin::Own => "own",
@@ -61,7 +61,7 @@ pub(crate) fn origin(origin: Origin) -> &'static str {
 }
 
 /// The models with the tiers they serve, largest tier first.
-pub(crate) fn models(preset: &Preset) -> String {
+pub fn models(preset: &Preset) -> String {
     let mut served: Vec<(&str, Vec<&str>)> = Vec::new();
     for tier in Tier::ALL {
         let Some(model) = preset.tiers.get(&tier) else { continue };

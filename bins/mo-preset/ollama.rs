@@ -10,11 +10,11 @@ const SHOWN: usize = 50;
 
 /// An Ollama server.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub(crate) struct Ollama {
+pub struct Ollama {
     /// Its version.
-    pub(crate) version: String,
+    pub version: String,
     /// The models pulled into it.
-    pub(crate) models: Vec<String>,
+    pub models: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -34,26 +34,26 @@ struct Tag {
 }
 
 /// The version in an answer of `/api/version`; nothing when it is not Ollama's.
-pub(crate) fn version(body: &[u8]) -> Option<String> {
+pub fn version(body: &[u8]) -> Option<String> {
     let answer: Version = serde_json::from_slice(body).ok()?;
     Some(flatten(&answer.version, 40)).filter(|version| numbers(version).is_some())
 }
 
 /// The names in an answer of `/api/tags`.
-pub(crate) fn models(body: &[u8]) -> Vec<String> {
+pub fn models(body: &[u8]) -> Vec<String> {
     let tags = serde_json::from_slice(body).unwrap_or(Tags { models: Vec::new() });
     tags.models.iter().map(|tag| flatten(&tag.name, 120)).collect()
 }
 
 impl Ollama {
     /// Whether it is from before the Messages API.
-    pub(crate) fn is_too_old(&self) -> bool {
+    pub fn is_too_old(&self) -> bool {
         // 0.0.0 is what a build from source calls itself: its age is not known, so it is tried.
         numbers(&self.version).is_some_and(|numbers| numbers < FIRST && numbers != [0, 0, 0])
     }
 
     /// What to tell of it, a line each.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("it is Ollama {}", self.version)];
         if self.models.is_empty() {
             lines.push("no model is pulled yet: ollama pull qwen3-coder, for example".to_owned());

@@ -16,7 +16,7 @@ use shared::world::World;
 
 /// The file, held for a change.
 #[derive(Debug)]
-pub(crate) struct OwnFile {
+pub struct OwnFile {
     path: PathBuf,
     root: CstRootNode,
     _lock: Lock,
@@ -24,7 +24,7 @@ pub(crate) struct OwnFile {
 
 impl OwnFile {
     /// Takes the lock and reads the file; where there is none, begins one. A broken file is left alone.
-    pub(crate) fn open(world: &World) -> Result<Self> {
+    pub fn open(world: &World) -> Result<Self> {
         let lock = Lock::acquire(&world.paths.presets_lock()?, PATIENCE)?;
         let path = world.paths.presets()?;
         let root = read(&path)?;
@@ -32,12 +32,12 @@ impl OwnFile {
     }
 
     /// Whether there is an entry of this id.
-    pub(crate) fn has(&self, id: &str) -> bool {
+    pub fn has(&self, id: &str) -> bool {
         self.entries(false).is_some_and(|entries| entries.get(id).is_some())
     }
 
     /// Adds an entry at the end.
-    pub(crate) fn add(&self, id: &str, entry: Value) -> Result<()> {
+    pub fn add(&self, id: &str, entry: Value) -> Result<()> {
         let entries =
             self.entries(true).ok_or_else(|| document::broken(&self.path, 1, "`presets` is no object"))?;
         entries.append(id, input(entry));
@@ -46,7 +46,7 @@ impl OwnFile {
     }
 
     /// Takes an entry away.
-    pub(crate) fn remove(&self, id: &str) -> Result<()> {
+    pub fn remove(&self, id: &str) -> Result<()> {
         // Of two entries of one id the last one counts: both go.
         while let Some(entry) = self.entries(false).and_then(|entries| entries.get(id)) {
             entry.remove();

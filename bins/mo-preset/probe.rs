@@ -31,12 +31,7 @@ const OLLAMA_PORT: u16 = 11434;
 const EMPTY_REQUEST: &str = r#"{"model":"","max_tokens":1,"messages":[]}"#;
 
 /// Probes, prints, and ends with the code of the verdict.
-pub(crate) fn run(
-    world: &World,
-    catalogue: &Catalogue,
-    trouble: Option<&Error>,
-    matches: &Matches,
-) -> Result<Exit> {
+pub fn run(world: &World, catalogue: &Catalogue, trouble: Option<&Error>, matches: &Matches) -> Result<Exit> {
     let url = url(world, catalogue, trouble, matches.operand(0)?)?;
     let limit = matches.value("timeout").map_or(Ok(Duration::from_secs_f64(PATIENCE)), seconds)?;
     let start = Instant::now();

@@ -9,7 +9,7 @@ use shared::world::World;
 use crate::own_file::OwnFile;
 
 /// Removes the preset; a bundled one cannot go.
-pub(crate) fn run(world: &World, catalogue: &Catalogue, trouble: Option<&Error>, id: &str) -> Result<Exit> {
+pub fn run(world: &World, catalogue: &Catalogue, trouble: Option<&Error>, id: &str) -> Result<Exit> {
     let own = catalogue.get(id).is_some_and(|preset| preset.origin != Origin::Bundled);
     // Where the file is in trouble, the entry may be the one that could not be read.
     if !own && trouble.is_none() {

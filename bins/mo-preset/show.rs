@@ -13,7 +13,7 @@ use shared::world::World;
 use crate::list;
 
 /// Prints one preset.
-pub(crate) fn run(
+pub fn run(
     world: &World,
     catalogue: &Catalogue,
     trouble: Option<&Error>,
@@ -38,7 +38,7 @@ pub(crate) fn run(
 }
 
 /// The preset; where there is none, a broken file of the user's is the likelier reason.
-pub(crate) fn found<'a>(
+pub fn found<'a>(
     world: &World,
     catalogue: &'a Catalogue,
     trouble: Option<&Error>,

@@ -8,20 +8,20 @@ use shared::flatten::flatten;
 
 /// What came back, as far as it was read.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// The HTTP status.
-    pub(crate) status: u16,
+    pub status: u16,
     /// The `content-type` header.
-    pub(crate) content_type: String,
+    pub content_type: String,
     /// The `location` header.
-    pub(crate) location: Option<String>,
+    pub location: Option<String>,
     /// The first bytes of the body.
-    pub(crate) body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 /// What is behind a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It speaks the Messages API.
     Speaks {
         /// It asked for a key.
@@ -49,7 +49,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// The verdict's word in JSON.
-    pub(crate) fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Self::Speaks { .. } => "speaks-messages",
             Self::OtherApi(_) => "other-api",
@@ -64,7 +64,7 @@ impl Verdict {
     }
 
     /// The exit code it deserves: another one for each thing a script would do.
-    pub(crate) fn exit(&self) -> Exit {
+    pub fn exit(&self) -> Exit {
         match self {
             Self::Speaks { .. } => Exit::Done,
             Self::OtherApi(_) | Self::Redirect(_) | Self::OldOllama(_) => Exit::CouldNot,
@@ -76,7 +76,7 @@ impl Verdict {
     }
 
     /// The verdict in words that follow the URL.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match self {
             Self::Speaks { wants_key: true, certain: true } => {
                 "speaks the Messages API, and asks for a key".to_owned()
@@ -104,7 +104,7 @@ impl Verdict {
     }
 
     /// What to do about it.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Speaks { .. } => None,
             Self::OtherApi(_) => Some(
@@ -124,7 +124,7 @@ impl Verdict {
 }
 
 /// Judges the answer to a request for a message that had no key.
-pub(crate) fn judge(answer: &Answer) -> Verdict {
+pub fn judge(answer: &Answer) -> Verdict {
     let body: Option<Value> = serde_json::from_slice(&answer.body).ok().filter(Value::is_object);
     let certain = body.as_ref().is_some_and(is_api_error);
     match (answer.status, body) {
@@ -146,7 +146,7 @@ pub(crate) fn judge(answer: &Answer) -> Verdict {
 }
 
 /// Judges a connection that failed.
-pub(crate) fn judge_failure(error: &ureq::Error, https: bool) -> Verdict {
+pub fn judge_failure(error: &ureq::Error, https: bool) -> Verdict {
     match error {
         ureq::Error::Timeout(_) => Verdict::TimedOut,
         ureq::Error::HostNotFound => Verdict::NoHost("no address".to_owned()),

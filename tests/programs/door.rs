@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 /// What the port does with a client.
 #[derive(Clone, Debug)]
-pub(crate) enum Manner {
+pub enum Manner {
     /// Reads a little, says this, and hangs up.
     Says(Vec<u8>),
     /// Hangs up at once.
@@ -19,7 +19,7 @@ pub(crate) enum Manner {
 
 /// The port, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub struct Door {
     address: SocketAddr,
     closing: Arc<AtomicBool>,
     clients: Arc<Mutex<Vec<TcpStream>>>,
@@ -28,7 +28,7 @@ pub(crate) struct Door {
 
 impl Door {
     /// Opens a port.
-    pub(crate) fn open(manner: Manner) -> Self {
+    pub fn open(manner: Manner) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let closing = Arc::new(AtomicBool::new(false));
@@ -46,7 +46,7 @@ impl Door {
     }
 
     /// A port that answers HTTP with this status line, these header lines and this body.
-    pub(crate) fn answering(status: &str, headers: &str, body: &str) -> Self {
+    pub fn answering(status: &str, headers: &str, body: &str) -> Self {
         let length = body.len();
         let head =
             format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n");
@@ -54,7 +54,7 @@ impl Door {
     }
 
     /// Its URL.
-    pub(crate) fn url(&self, scheme: &str) -> String {
+    pub fn url(&self, scheme: &str) -> String {
         format!("{scheme}://{}", self.address)
     }
 }

@@ -6,7 +6,7 @@ use support::{Run, World};
 
 const OWN: &str = ".claude-workers/presets.json";
 
-pub(crate) fn mo_preset(world: &World, words: &[&str]) -> Run {
+pub fn mo_preset(world: &World, words: &[&str]) -> Run {
     world.command(env!("CARGO_BIN_EXE_mo-preset")).args(words.iter().copied())
 }
 
