@@ -170,6 +170,11 @@ impl ChildEnv {
 
     fn add_manners(&mut self, worker: &Worker) {
         self.put("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "a worker talks to its provider only");
+        if worker.base_url().is_some() {
+            // Without it a project's own settings.json could send the worker's key to another host.
+            let rule = "no settings file of a project redirects a worker, and its tools do not see the key";
+            self.put("CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST", "1", rule);
+        }
         if !worker.is_anthropic() {
             let rule = "a nonce in the first block of every request ruins the provider's cache";
             self.put("CLAUDE_CODE_ATTRIBUTION_HEADER", "0", rule);

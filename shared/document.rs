@@ -31,6 +31,14 @@ pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     })
 }
 
+/// Refuses a document that is no object: a derived struct would take an array for its fields in order.
+pub fn must_be_object(path: &Path, bytes: &[u8]) -> Result<()> {
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{') | None => Ok(()),
+        Some(_) => Err(broken(path, 1, "it is no JSON object")),
+    }
+}
+
 /// Puts the value in the file's place, readable for people, for the owner alone.
 pub fn replace<T: Serialize>(path: &Path, value: &T, durability: Durability) -> Result<()> {
     let mut text = serde_json::to_string_pretty(value)

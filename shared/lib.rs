@@ -29,6 +29,7 @@ pub mod preset;
 pub mod catalogue;
 pub mod dispatch_id;
 pub mod record;
+pub mod json_edit;
 pub mod settings;
 pub mod worker;
 pub mod roster;

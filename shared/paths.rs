@@ -60,6 +60,11 @@ impl Paths {
         Ok(self.root()?.join(name))
     }
 
+    /// Held while a worker's files are changed.
+    pub fn workers_lock(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".lock"))
+    }
+
     /// The user's own presets.
     pub fn presets(&self) -> Result<PathBuf> {
         Ok(self.root()?.join("presets.json"))

@@ -120,6 +120,12 @@ pub struct Profile {
 }
 
 impl Profile {
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = file::read_if_there(path, file::JSON_CAP)? else { return Ok(None) };
+        document::must_be_object(path, &bytes)?;
+        document::parse(path, &bytes).map(Some)
+    }
+
     /// Writes the file.
     pub fn write(&self, directory: &Path) -> Result<()> {
         document::replace(&directory.join(PROFILE), self, Durability::Synced)
@@ -182,7 +188,7 @@ impl Worker {
         let settings = Settings::read(&directory.join(SETTINGS))?;
         let path = directory.join(PROFILE);
         file::refuse_foreign(&path)?;
-        let profile: Option<Profile> = document::read(&path)?;
+        let profile = Profile::read(&path)?;
         let mut worker =
             Self { name: name.clone(), directory, profile: profile.unwrap_or_default(), settings };
         worker.follow_settings();

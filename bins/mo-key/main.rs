@@ -1,3 +1,58 @@
-//! mo-key.
+//! mo-key: takes a worker's key on standard input or at a hidden prompt and stores it for the owner alone.
 
-fn main() {}
+mod given;
+mod store;
+
+use std::process::ExitCode;
+
+use shared::args::{Command, Flag, Matches, Program};
+use shared::error::Result;
+use shared::exit::Exit;
+use shared::name::Name;
+use shared::program;
+use shared::world::World;
+
+static PROGRAM: Program = Program {
+    name: "mo-key",
+    about: "store a worker's key, without it ever standing on a command line",
+    commands: &[Command {
+        name: "",
+        operands: "NAME",
+        takes: (1, usize::MAX),
+        about: "store a worker's key, without it ever standing on a command line",
+        flags: &[
+            Flag {
+                long: "from-command",
+                value: "CMD",
+                about: "store this shell command instead; it prints the key at each launch",
+            },
+            Flag { long: "remove", value: "", about: "forget the key" },
+        ],
+    }],
+    flags: &[],
+    more: "\
+examples:
+  mo-key glm                                  (asks; what you type is not shown)
+  mo-key glm < key.txt
+  mo-key glm --from-command 'pass show glm'   (the key never touches this disk)
+
+files:
+  $CLAUDE_WORKERS_ROOT/NAME/settings.json     mode 0600; only the key in it changes
+
+exit codes: 0 stored, 64 wrong use, 65 this is no key, 74 could not write, 78 the worker is broken",
+};
+
+fn main() -> ExitCode {
+    program::run(&PROGRAM, work)
+}
+
+fn work(world: &World, matches: &Matches) -> Result<Exit> {
+    given::refuse_arguments(matches)?;
+    let name = Name::parse(matches.operand(0)?)?;
+    match (matches.has("remove"), matches.value("from-command")) {
+        (true, Some(_)) => Err(given::both()),
+        (true, None) => store::forget(world, &name),
+        (false, Some(command)) => store::command(world, &name, command),
+        (false, None) => store::key(world, &name, given::key),
+    }
+}
