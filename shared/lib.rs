@@ -39,3 +39,4 @@ pub mod api_error;
 pub mod process;
 pub mod transcript;
 pub mod outcome;
+pub mod ledger;
