@@ -3,3 +3,19 @@
 pub mod usage;
 
 pub mod fact;
+
+mod hash;
+
+mod json;
+
+pub mod row;
+
+pub mod winner;
+
+mod sighting;
+
+mod record;
+
+pub mod disk;
+
+mod index;
