@@ -30,6 +30,8 @@ struct Generation {
     slots: u64,
     /// Pages read or changed in this run, by number.
     pages: BTreeMap<u64, (Box<[u8; PAGE]>, bool)>,
+    /// Something was written that is not on the medium for sure.
+    unsynced: bool,
 }
 
 /// The index of one store.
@@ -130,7 +132,7 @@ impl<'d> Index<'d> {
         if !known {
             self.disk.set_length(&file, length)?;
         }
-        self.generations.push(Generation { file, slots, pages: BTreeMap::new() });
+        self.generations.push(Generation { file, slots, pages: BTreeMap::new(), unsynced: false });
         Ok(filled.unwrap_or(0))
     }
 
@@ -215,9 +217,11 @@ impl<'d> Index<'d> {
                 write_run(self.disk, &generation.file, &run)?;
                 let filled = u64::from(length).min(range(number).end);
                 self.disk.write(&generation.file, &head(filled), 0)?;
-                if sync {
-                    self.disk.sync(&generation.file)?;
-                }
+                generation.unsynced = true;
+            }
+            if sync && generation.unsynced {
+                self.disk.sync(&generation.file)?;
+                generation.unsynced = false;
             }
             generation.pages.clear();
         }
