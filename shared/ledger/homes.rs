@@ -77,7 +77,8 @@ pub fn homes(world: &World) -> Result<Vec<Home>> {
         .unwrap_or_default();
     // A hook inside a worker's process sees the worker's own directory here.
     let chosen = world.env.get(env::CLAUDE_CONFIG_DIR).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let chosen = chosen.filter(|dir| default_dirs.contains(dir) || !workers.iter().any(|home| home.dir == *dir));
+    let chosen =
+        chosen.filter(|dir| default_dirs.contains(dir) || !workers.iter().any(|home| home.dir == *dir));
     let managers = chosen.map_or(default_dirs, |dir| vec![dir]);
     let main = managers.into_iter().map(|dir| Home { worker: MAIN.to_owned(), dir });
     Ok(main.chain(workers).collect())
@@ -96,8 +97,10 @@ fn workers(world: &World) -> Result<Vec<Home>> {
         let dir = entry.path();
         let described = file::read_if_there(&dir.join("worker.json"), file::JSON_CAP).ok().flatten();
         let described = described.and_then(|bytes| serde_json::from_slice::<WorkerFile>(&bytes).ok());
-        if let Some(account) = described.and_then(|worker| worker.config_dir).filter(|account| *account != dir) {
-            homes.push(Home { worker: worker.clone(), dir: world.paths.expand(&account) });
+        if let Some(account) =
+            described.and_then(|worker| worker.config_dir).filter(|account| *account != dir)
+        {
+            homes.push(Home { worker: worker.clone(), dir: account });
         }
         homes.push(Home { worker, dir });
     }
@@ -137,23 +140,39 @@ impl Walk {
             self.listing.unreadable.push(path.to_owned());
             return;
         };
+        let mut links = Vec::new();
         for entry in entries.flatten() {
             let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_symlink() {
+                links.push(entry.path());
+                continue;
+            }
             let is_transcript = entry.file_name().as_encoded_bytes().ends_with(b".jsonl");
             // What cannot be a folder and is no transcript needs no further look.
             if kind.is_file() && !is_transcript {
                 continue;
             }
             let path = entry.path();
-            let meta = if kind.is_symlink() { fs::metadata(&path) } else { entry.metadata() };
-            match meta {
-                Ok(meta) if meta.is_dir() => self.dir(&path, &meta, home),
-                Ok(meta) if meta.is_file() && is_transcript => self.file(path, &meta, home),
-                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                    self.listing.unreadable.push(path);
-                }
-                _ => {}
+            self.entry(path, entry.metadata(), home);
+        }
+        // Links last and in order, so that a file's own name is the one that is kept.
+        links.sort();
+        for path in links {
+            let meta = fs::metadata(&path);
+            self.entry(path, meta, home);
+        }
+    }
+
+    fn entry(&mut self, path: PathBuf, meta: std::io::Result<Metadata>, home: usize) {
+        match meta {
+            Ok(meta) if meta.is_dir() => self.dir(&path, &meta, home),
+            Ok(meta) if meta.is_file() && path.extension().is_some_and(|name| name == "jsonl") => {
+                self.file(path, &meta, home);
             }
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                self.listing.unreadable.push(path);
+            }
+            _ => {}
         }
     }
 
@@ -213,7 +232,10 @@ mod tests {
             ("/h/projects/-p/s1/subagents/agent-a1/subagents/agent-c3.jsonl", "s1", "-p", None),
         ] {
             let path = Path::new(path);
-            assert_eq!((session_of(path).as_str(), project_of(path).as_str(), held_by(path)), (session, project, held));
+            assert_eq!(
+                (session_of(path).as_str(), project_of(path).as_str(), held_by(path)),
+                (session, project, held)
+            );
         }
     }
 

@@ -7,6 +7,8 @@ mod json;
 pub mod row;
 pub mod winner;
 mod sighting;
+mod scan;
+pub mod homes;
 mod record;
 pub mod disk;
 mod index;
