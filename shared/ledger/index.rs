@@ -111,7 +111,8 @@ impl<'d> Index<'d> {
         let mut stale = Vec::new();
         let last = generation_of(committed);
         for generation in 0..=last {
-            if self.add()? < u64::from(committed).min(range(generation).end) {
+            let filled = self.add()?;
+            if filled < u64::from(committed).min(range(generation).end) || (committed == 0 && filled > 0) {
                 self.clear(generation)?;
                 stale.push(generation);
             }

@@ -13,3 +13,17 @@ mod record;
 pub mod disk;
 mod index;
 mod store;
+pub mod book;
+mod state;
+mod tally;
+mod grants;
+mod merge;
+mod credits;
+pub mod publish;
+mod era;
+mod intake;
+mod update;
+mod reader;
+
+pub use reader::{Facts, Ledger, Unlogged};
+pub use update::{Budget, Outcome, rebuild, update, update_on};

@@ -196,6 +196,17 @@ pub(super) fn previous(bytes: &Bytes) -> u32 {
     Fields { bytes: bytes.get(PREVIOUS_AT..CHECK_AT).unwrap_or_default() }.small()
 }
 
+impl AsRef<Grant> for Grant {
+    fn as_ref(&self) -> &Grant {
+        self
+    }
+}
+
+/// Whether it calls itself a message; that it is whole is another question.
+pub(super) fn is_message(bytes: &Bytes) -> bool {
+    bytes.first() == Some(&MESSAGE)
+}
+
 /// Whether the bytes are those that were written.
 pub(super) fn is_whole(bytes: &Bytes) -> bool {
     Fields { bytes: bytes.get(CHECK_AT..).unwrap_or_default() }.small() == check(bytes)

@@ -104,7 +104,8 @@ fn encode(state: &State) -> Vec<u8> {
     put(book.len() as u64);
     put(state.marks.len() as u64);
     for mark in &state.marks {
-        for number in [mark.device, mark.inode, mark.offset, mark.size, mark.modified, mark.changed, mark.recent]
+        for number in
+            [mark.device, mark.inode, mark.offset, mark.size, mark.modified, mark.changed, mark.recent]
         {
             put(number);
         }
@@ -127,7 +128,10 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
 fn decode(bytes: &[u8]) -> Option<State> {
     let end = bytes.len().checked_sub(8)?;
     let body = bytes.get(..end)?;
-    if body.get(..8)? != MAGIC || number(body, 8)? != VERSION || number(bytes, end)? != hash::of_bytes(b'S', body) {
+    if body.get(..8)? != MAGIC
+        || number(body, 8)? != VERSION
+        || number(bytes, end)? != hash::of_bytes(b'S', body)
+    {
         return None;
     }
     let book_at = end.checked_sub(usize::try_from(number(body, 40)?).ok()?)?;
@@ -157,10 +161,11 @@ fn decode(bytes: &[u8]) -> Option<State> {
         all_marks.push(mark);
     }
     let words: Vec<u64> = numbers(marks_end, book_at)?.collect();
-    let seen = words.as_chunks::<2>().0.iter().map(|[dispatch, modified]| Seen {
-        dispatch: *dispatch,
-        modified: *modified,
-    });
+    let seen = words
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .map(|[dispatch, modified]| Seen { dispatch: *dispatch, modified: *modified });
     Some(State {
         era: u32::try_from(number(body, 16)?).ok()?,
         length: Place::try_from(number(body, 24)?).ok()?,

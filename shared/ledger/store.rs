@@ -154,6 +154,19 @@ impl<'d> Store<'d> {
         }
     }
 
+    /// Whether a message's id is this text.
+    pub(super) fn is_id(&self, id: Id, wanted: &str) -> Result<bool> {
+        match id {
+            Id::Inline { length, bytes } => Ok(bytes.get(..usize::from(length)) == Some(wanted.as_bytes())),
+            Id::Name(place) => Ok(self.read_name(place)? == wanted),
+        }
+    }
+
+    /// The file of records, for messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// A text as an id: short ones stand in the record.
     pub(super) fn id_of(&mut self, text: &str) -> Result<Id> {
         let mut bytes = [0; record::INLINE_ID];

@@ -1,0 +1,122 @@
+//! Who is credited with a session: what dispatch records say of it, by time, also when a record changes its
+//! mind later. Reading the records is left to `credits`.
+
+use super::record::{Grant, Place};
+use super::store::grant_key;
+use super::tally::{Granted, Tally, link};
+use crate::error::Result;
+
+/// What a dispatch record says of one of its worker sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said<'a> {
+    pub(super) dispatch: u64,
+    pub(super) session: &'a str,
+    pub(super) from: i64,
+    pub(super) worker: &'a str,
+    pub(super) manager: Option<&'a str>,
+}
+
+impl Tally<'_> {
+    /// Takes in what a dispatch record says.
+    pub(super) fn say(&mut self, said: &Said<'_>) -> Result<()> {
+        let session = self.store.name(said.session)?;
+        let worker = link(self.store.name(said.worker)?);
+        let manager = match said.manager {
+            Some(manager) => link(self.store.name(manager)?),
+            None => 0,
+        };
+        let known = self.known(session)?;
+        let last_at = known.session.last_at;
+        let is_empty = known.session.total.is_empty();
+        let at = known.grants.iter().position(|granted| granted.grant.dispatch == said.dispatch);
+        if let Some(Granted { place, grant: old }) = at.and_then(|at| known.grants.get(at)).copied() {
+            let new = Grant { worker, manager, from: said.from, ..old };
+            let parts = known.grants.len();
+            self.recount |= !old.total.is_empty() && new.worker != old.worker;
+            self.recount |= !is_empty && new.from != old.from && parts > 1;
+            return if new == old { Ok(()) } else { self.change(at.unwrap_or(0), place, old, new) };
+        }
+        let number = known.session.grants;
+        let mut new = Grant {
+            session,
+            number,
+            dispatch: said.dispatch,
+            from: said.from,
+            worker,
+            manager,
+            ..Grant::default()
+        };
+        if known.grants.is_empty() {
+            // All that the session did so far is this dispatch's doing.
+            new.total = known.session.total;
+            let home = self.home_of(session)?;
+            self.recount |= !is_empty && &*home != said.worker;
+        } else {
+            self.recount |= !is_empty && said.from <= last_at;
+        }
+        let place = self.store.length();
+        self.join(manager, place, &mut new)?;
+        let place = self.store.add(grant_key(session, number), |previous| new.bytes(previous))?;
+        let known = self.known(session)?;
+        known.session.grants += 1;
+        known.changed = true;
+        known.grants.push(Granted { place, grant: new });
+        Ok(())
+    }
+
+    /// A record now says something else of a session.
+    fn change(&mut self, at: usize, place: Place, old: Grant, mut new: Grant) -> Result<()> {
+        let key = grant_key(new.session, new.number);
+        let place = if new.manager == old.manager {
+            self.store.supersede(key, place, |previous| new.bytes(previous))?
+        } else {
+            self.leave(old)?;
+            // A version of its own: the old manager's chain still leads through the old one.
+            let next = self.store.length();
+            self.join(new.manager, next, &mut new)?;
+            self.store.add(key, |_| new.bytes(place + 1))?
+        };
+        if let Some(grant) = self.known(new.session)?.grants.get_mut(at) {
+            *grant = Granted { place, grant: new };
+        }
+        Ok(())
+    }
+
+    /// A manager is credited with what a grant counts.
+    fn join(&mut self, manager: u32, place: Place, grant: &mut Grant) -> Result<()> {
+        let Some(manager) = manager.checked_sub(1) else { return Ok(()) };
+        let known = self.known(manager)?;
+        grant.next_of_manager = known.session.newest_grant;
+        known.session.newest_grant = link(place);
+        known.session.manages += 1;
+        known.changed = true;
+        let (first, own) = (known.session.manages == 1, known.session.total.usage.fresh());
+        self.touched.insert(manager);
+        let all = &mut self.book.all_time;
+        if first {
+            all.sessions += 1;
+            all.fresh = all.fresh.wrapping_add(own);
+        }
+        all.worker_fresh = all.worker_fresh.wrapping_add(grant.total.usage.fresh());
+        all.fresh = all.fresh.wrapping_add(grant.total.usage.fresh());
+        Ok(())
+    }
+
+    /// A manager is credited with it no more.
+    fn leave(&mut self, grant: Grant) -> Result<()> {
+        let Some(manager) = grant.manager.checked_sub(1) else { return Ok(()) };
+        let known = self.known(manager)?;
+        known.session.manages = known.session.manages.saturating_sub(1);
+        known.changed = true;
+        let (last, own) = (known.session.manages == 0, known.session.total.usage.fresh());
+        self.touched.insert(manager);
+        let all = &mut self.book.all_time;
+        if last {
+            all.sessions = all.sessions.saturating_sub(1);
+            all.fresh = all.fresh.wrapping_sub(own);
+        }
+        all.worker_fresh = all.worker_fresh.wrapping_sub(grant.total.usage.fresh());
+        all.fresh = all.fresh.wrapping_sub(grant.total.usage.fresh());
+        Ok(())
+    }
+}
