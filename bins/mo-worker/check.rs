@@ -1,0 +1,135 @@
+//! Proves a worker live: one real answer per mapped tier, through mo-spawn, in the worker's own environment.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use shared::api_error::Trouble;
+use shared::args::{Flag, Matches};
+use shared::clock::rfc3339;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::lock::{self, Lock};
+use shared::name::Name;
+use shared::tier::Tier;
+use shared::worker::{Check, Key, Kind, Mapped, Profile, TierCheck, Worker};
+use shared::world::World;
+use shared::{claude, json_text};
+
+use crate::round_trip::{self, Answer};
+use crate::seed;
+
+/// The flags of `check`.
+pub const FLAGS: &[Flag] = &[
+    Flag { long: "timeout", value: "SECONDS", about: "the longest a tier may take (default 120)" },
+    Flag { long: "json", value: "", about: "as one JSON document" },
+];
+
+/// A local model that is not loaded yet takes this long.
+const PATIENCE: u64 = 120;
+
+/// Checks the worker and stores the result.
+pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
+    let patience = matches.value("timeout").map_or(Ok(PATIENCE), seconds).map(Duration::from_secs)?;
+    let worker = Worker::load(&world.paths, name)?;
+    if matches!(worker.key(), Key::Missing) {
+        return Err(Error::new(Exit::Key, format!("worker `{name}` has no key"))
+            .hint(format!("store it with `mo-key {name}`")));
+    }
+    if worker.profile.kind == Kind::Provider {
+        let directory = worker.profile.config_dir.clone().unwrap_or_else(|| worker.directory.clone());
+        seed::plant(&directory)?;
+    }
+    let program = claude::find(world)?;
+    let version = claude::version(&program)?;
+    let mut answers = BTreeMap::new();
+    for (tier, mapped) in tiers(&worker)? {
+        if world.terminal.stderr {
+            world.say.note(&format!("{name}: asking {tier} ({}) …", mapped.model));
+        }
+        let start = Instant::now();
+        let answer = round_trip::ask(name, tier, patience)?;
+        answers.insert(tier, (mapped, answer, start.elapsed()));
+    }
+    let check = Check {
+        at: rfc3339(world.clock.now()),
+        claude_version: Some(version),
+        tiers: answers
+            .iter()
+            .map(|(tier, (mapped, answer, took))| (*tier, entry(mapped, answer, *took)))
+            .collect(),
+    };
+    store(world, name, &check)?;
+    if matches.has("json") {
+        world.say.line(&json_text::pretty(&check)?)?;
+    } else {
+        tell(world, name, &program, &answers)?;
+    }
+    Ok(answers.values().find_map(|(_, answer, _)| answer.exit()).unwrap_or(Exit::Done))
+}
+
+fn seconds(typed: &str) -> Result<u64> {
+    typed.parse().ok().filter(|number| (1..=3600).contains(number)).ok_or_else(|| {
+        Error::new(Exit::Usage, format!("--timeout `{typed}` is no number of seconds from 1 to 3600"))
+    })
+}
+
+/// The tiers to ask: the mapped ones; an account has them all, and one answer proves it.
+fn tiers(worker: &Worker) -> Result<Vec<(Tier, Mapped)>> {
+    let tiers = &worker.profile.tiers;
+    if !tiers.is_empty() {
+        return Ok(tiers.iter().map(|(tier, mapped)| (*tier, mapped.clone())).collect());
+    }
+    if worker.profile.kind == Kind::Account {
+        let tier = worker.profile.default_tier.unwrap_or(Tier::Sonnet);
+        return Ok(vec![(tier, Mapped { model: tier.name().to_owned(), ..Mapped::default() })]);
+    }
+    Err(Error::new(Exit::Config, format!("worker `{}` has no model for any tier", worker.name))
+        .hint("set ANTHROPIC_DEFAULT_SONNET_MODEL in its settings.json"))
+}
+
+fn entry(mapped: &Mapped, answer: &Answer, took: Duration) -> TierCheck {
+    TierCheck {
+        ok: matches!(answer, Answer::Right),
+        kind: answer.kind().to_owned(),
+        model: mapped.model.clone(),
+        ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// The profile may have changed meanwhile: only the check is put in.
+fn store(world: &World, name: &Name, check: &Check) -> Result<()> {
+    let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
+    let worker = Worker::load(&world.paths, name)?;
+    let profile =
+        Profile { version: 1, name: name.to_string(), last_check: Some(check.clone()), ..worker.profile };
+    profile.write(&worker.directory)
+}
+
+fn tell(
+    world: &World,
+    name: &Name,
+    program: &Path,
+    answers: &BTreeMap<Tier, (Mapped, Answer, Duration)>,
+) -> Result<()> {
+    let mut troubles: Vec<Trouble> = Vec::new();
+    for (tier, (mapped, answer, took)) in answers {
+        let model = shared::flatten::flatten(&mapped.model, 80);
+        world.say.line(&format!("{tier} ({model}): {} ({:.1} s)", answer.text(), took.as_secs_f64()))?;
+        if let Answer::Refused(trouble, _) = answer
+            && !troubles.contains(trouble)
+        {
+            troubles.push(*trouble);
+        }
+    }
+    for trouble in troubles {
+        world.say.hint(&trouble.what_next(name.as_str()));
+    }
+    if answers.values().any(|(_, answer, _)| matches!(answer, Answer::NoAnswer(_))) {
+        world.say.hint(&format!(
+            "`{} --version` and `mo-worker doctor` show whether Claude Code is too old or broken",
+            program.display()
+        ));
+    }
+    Ok(())
+}

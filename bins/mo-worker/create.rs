@@ -1,0 +1,124 @@
+//! Makes a worker: built beside the others under a name nobody looks at, then renamed into its place.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use shared::args::Matches;
+use shared::bin_link;
+use shared::catalogue::Catalogue;
+use shared::clock::rfc3339;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::file::{self, Durability, PRIVATE, PRIVATE_DIR};
+use shared::lock::{self, Lock};
+use shared::name::Name;
+use shared::paths;
+use shared::settings;
+use shared::tier::Tier;
+use shared::worker::{Kind, Profile, SETTINGS};
+use shared::world::World;
+
+use crate::plan::Plan;
+use crate::shim;
+
+/// As long as Claude Code waits for an answer, in milliseconds: local models think slowly.
+const TIMEOUT: &str = "3000000";
+
+/// Makes the worker.
+pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
+    let (catalogue, trouble) = Catalogue::load(world);
+    let plan = Plan::of(&catalogue, matches)?;
+    if let Some(trouble) = trouble {
+        world.say.error(&trouble);
+    }
+    let place = world.paths.worker(name.as_str())?;
+    file::create_private_dir(world.paths.root()?)?;
+    let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
+    refuse_taken(name, &place)?;
+    build(world, name, &plan, &place)?;
+    bin_link::keep(world)?;
+    tell(world, name, &plan, &place);
+    Ok(Exit::Done)
+}
+
+fn refuse_taken(name: &Name, place: &Path) -> Result<()> {
+    if fs::symlink_metadata(place).is_err() {
+        return Ok(());
+    }
+    Err(Error::new(Exit::CouldNot, format!("there is already a worker `{name}`:"))
+        .at(place)
+        .hint(format!("choose another name, or `mo-worker remove {name}` first")))
+}
+
+fn build(world: &World, name: &Name, plan: &Plan, place: &Path) -> Result<()> {
+    let root = world.paths.root()?;
+    let failed = |error: std::io::Error| Error::io("cannot create", place, &error);
+    let new = tempfile::Builder::new()
+        .prefix(".new-")
+        .permissions(Permissions::from_mode(PRIVATE_DIR))
+        .tempdir_in(root)
+        .map_err(failed)?;
+    let text = settings::new_file(&variables(plan))?;
+    file::replace(&new.path().join(SETTINGS), text.as_bytes(), PRIVATE, Durability::Synced)?;
+    profile(world, name, plan).write(new.path())?;
+    shim::write(new.path(), name)?;
+    fs::rename(new.path(), place).map_err(failed)?;
+    // It has moved: there is nothing left to clean up.
+    let _ = new.keep();
+    Ok(())
+}
+
+/// Claude Code's own settings: every tier has a model, so that no name of Anthropic's can reach the provider.
+fn variables(plan: &Plan) -> Vec<(&str, &str)> {
+    let key = plan.placeholder_key.as_deref().unwrap_or(settings::PLACEHOLDER);
+    let mut variables = vec![(plan.auth.variable(), key), (settings::BASE_URL, plan.base_url.as_str())];
+    if !plan.env.contains_key(settings::API_TIMEOUT) {
+        variables.push((settings::API_TIMEOUT, TIMEOUT));
+    }
+    variables.extend(plan.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let default = plan.tiers.get(&plan.default_tier);
+    for tier in Tier::ALL {
+        let mapped = plan.tiers.get(&tier).or(default);
+        variables.extend(mapped.map(|mapped| (tier.variable(), mapped.model.as_str())));
+    }
+    variables
+}
+
+fn profile(world: &World, name: &Name, plan: &Plan) -> Profile {
+    Profile {
+        version: 1,
+        name: name.to_string(),
+        kind: Kind::Provider,
+        preset: plan.preset.clone(),
+        auth: plan.auth,
+        default_tier: Some(plan.default_tier),
+        tiers: plan.tiers.clone(),
+        env: plan.env.clone(),
+        flat_plan: plan.flat_plan,
+        max_parallel: plan.max_parallel,
+        created: Some(rfc3339(world.clock.now())),
+        ..Profile::default()
+    }
+}
+
+fn tell(world: &World, name: &Name, plan: &Plan, place: &Path) {
+    let say = world.say;
+    if let Some(remark) = &plan.remark {
+        say.note(remark);
+    }
+    if !plan.base_url.is_https() && !plan.base_url.is_loopback() {
+        say.note("warning: this URL is plain http: whoever is on the way can read the key and the work");
+    }
+    say.note(&format!("made worker `{name}` in {}", paths::shown(place, &world.paths)));
+    let mut steps = Vec::new();
+    if plan.placeholder_key.is_none() {
+        let from = plan.key_url.as_deref().map(|url| format!("   (get one at {url})")).unwrap_or_default();
+        steps.push(format!("mo-key {name}{from}"));
+    }
+    steps.push(format!("mo-worker check {name}"));
+    say.aside("next:\n");
+    for step in steps {
+        say.aside(&format!("  {step}\n"));
+    }
+}

@@ -1,0 +1,110 @@
+//! Removes a worker with its key and its history, after saying what will be lost.
+
+use std::fs;
+use std::io::BufRead;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use shared::args::Flag;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::file;
+use shared::lock::{self, Lock};
+use shared::name::Name;
+use shared::worker::Worker;
+use shared::world::World;
+use shared::{paths, sibling};
+
+use crate::running;
+
+/// The flags of `remove`.
+pub const FLAGS: &[Flag] = &[Flag { long: "yes", value: "", about: "do not ask" }];
+
+/// Removes the worker.
+pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
+    let place = world.paths.worker(name.as_str())?;
+    let projects = match Worker::load(&world.paths, name) {
+        Ok(worker) => worker.projects(),
+        // A broken worker can be removed too, as long as it is a directory of ours.
+        Err(error) if fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) => {
+            world.say.error(&error);
+            place.join("projects")
+        }
+        Err(error) => return Err(error),
+    };
+    file::refuse_foreign(&place)?;
+    running::refuse(world, name)?;
+    let (count, bytes) = transcripts(&projects);
+    // An account's transcripts lie elsewhere, and stay.
+    let lost = projects.starts_with(&place) && count > 0;
+    let counted = lost && count_tokens(world);
+    if !yes && !confirmed(world, name, &place, lost.then_some((count, bytes, counted)))? {
+        world.say.note("nothing was removed");
+        return Ok(Exit::CouldNot);
+    }
+    let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
+    running::refuse(world, name)?;
+    discard(world, &place)?;
+    world.say.note(&format!("removed worker `{name}`"));
+    Ok(Exit::Done)
+}
+
+fn confirmed(world: &World, name: &Name, place: &Path, lost: Option<(usize, u64, bool)>) -> Result<bool> {
+    if !world.terminal.stdin {
+        return Err(Error::new(Exit::Usage, format!("removing worker `{name}` needs a yes"))
+            .hint("say --yes: there is no terminal to ask on"));
+    }
+    let mut question =
+        format!("This removes {} with its key and settings", paths::shown(place, &world.paths));
+    if let Some((count, bytes, counted)) = lost {
+        let ledger =
+            if counted { "their tokens stay in the ledger" } else { "the ledger has NOT counted them" };
+        question
+            .push_str(&format!(",\nand {count} transcripts ({} MB; {ledger})", bytes.div_ceil(1_000_000)));
+    }
+    world.say.aside(&format!("{question}.\nRemove it? [y/N] "));
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Error::new(Exit::Io, "cannot read the answer").caused_by(error))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))
+}
+
+/// Lets the ledger count what is about to go; tells whether it did.
+fn count_tokens(world: &World) -> bool {
+    let Some(ledger) = sibling::find("mo-ledger") else { return false };
+    let run = Command::new(ledger)
+        .arg("update")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    run.is_ok_and(|status| status.success()) && world.paths.usage().is_ok_and(|usage| usage.is_dir())
+}
+
+fn transcripts(projects: &Path) -> (usize, u64) {
+    let (mut count, mut bytes) = (0, 0);
+    let mut folders = vec![projects.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() && entry.path().extension().is_some_and(|it| it == "jsonl") => {
+                    count += 1;
+                    bytes += entry.metadata().map_or(0, |meta| meta.len());
+                }
+                _ => {}
+            }
+        }
+    }
+    (count, bytes)
+}
+
+/// Out of sight first, in one step; then away. Symlinks inside are removed, never followed.
+fn discard(world: &World, place: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io("cannot remove", place, &error);
+    let trash = tempfile::Builder::new().prefix(".trash-").tempdir_in(world.paths.root()?).map_err(failed)?;
+    fs::rename(place, trash.path().join("worker")).map_err(failed)?;
+    trash.close().map_err(failed)
+}

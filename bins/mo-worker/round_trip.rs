@@ -1,0 +1,175 @@
+//! One question to one tier of a worker, and what its answer means.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use serde::Deserialize;
+use shared::api_error::Trouble;
+use shared::env;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::flatten::flatten;
+use shared::name::Name;
+use shared::sibling;
+use shared::tier::Tier;
+
+/// What a live model is asked to say.
+const WORD: &str = "mockingbird";
+/// The most of Claude Code's output that is read.
+const CAP: u64 = 4 << 20;
+
+/// What came of the question.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Answer {
+    /// The word.
+    Right,
+    /// An answer, but not the word: a model that cannot follow.
+    Wrong(String),
+    /// An API error, with the client's words.
+    Refused(Trouble, String),
+    /// It took too long.
+    TooLate(Duration),
+    /// No answer that we understand: mo-spawn or Claude Code failed.
+    NoAnswer(String),
+}
+
+impl Answer {
+    /// The kind, for worker.json.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Right => "ok",
+            Self::Wrong(_) => "wrong-answer",
+            Self::Refused(trouble, _) => trouble.name(),
+            Self::TooLate(_) => "timeout",
+            Self::NoAnswer(_) => "no-answer",
+        }
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Right => "live".to_owned(),
+            Self::Wrong(said) => format!("answers, but not what it was asked: {}", flatten(said, 60)),
+            Self::Refused(trouble, words) => format!("{}: {}", trouble.text(), flatten(words, 200)),
+            Self::TooLate(after) => format!("no answer within {} s", after.as_secs()),
+            Self::NoAnswer(why) => format!("Claude Code gave no answer: {}", flatten(why, 200)),
+        }
+    }
+
+    /// The exit code it deserves; nothing for a good answer.
+    pub fn exit(&self) -> Option<Exit> {
+        match self {
+            Self::Right => None,
+            Self::Refused(trouble, _) => Some(trouble.exit()),
+            Self::TooLate(_) => Some(Exit::TimedOut),
+            Self::Wrong(_) | Self::NoAnswer(_) => Some(Exit::CouldNot),
+        }
+    }
+}
+
+/// Claude Code's result in print mode.
+#[derive(Deserialize)]
+struct Outcome {
+    #[serde(default)]
+    is_error: bool,
+    #[serde(default)]
+    result: String,
+    api_error_status: Option<u16>,
+    api_error_type: Option<String>,
+}
+
+/// Asks.
+pub fn ask(name: &Name, tier: Tier, patience: Duration) -> Result<Answer> {
+    let spawn = sibling::find("mo-spawn").ok_or_else(|| {
+        Error::new(Exit::Config, "mo-spawn is not beside mo-worker")
+            .hint("install the programs again, all into one folder")
+    })?;
+    // A neutral place: no project's settings, rules or tools have a say.
+    let neutral = tempfile::tempdir()
+        .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").caused_by(error))?;
+    let mut child = Command::new(&spawn)
+        .args(["--retries", "0", "--title", "check", name.as_str(), "-p"])
+        .arg(format!("Reply with exactly this word and nothing else: {WORD}"))
+        .args(["--model", tier.name(), "--output-format", "json"])
+        .current_dir(neutral.path())
+        // It is the user's own test, not work that the session gave away.
+        .env_remove(env::CLAUDE_CODE_SESSION_ID)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| Error::io("cannot run", &spawn, &error))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let errors = thread::spawn(move || all(stderr));
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(all(stdout)));
+    let Ok(output) = receiver.recv_timeout(patience) else {
+        stop(child.id());
+        let _ = child.wait();
+        return Ok(Answer::TooLate(patience));
+    };
+    let status = child.wait().map_err(|error| Error::io("cannot wait for", &spawn, &error))?;
+    let errors = errors.join().unwrap_or_default();
+    match status.code() {
+        Some(77) => Ok(Answer::Refused(Trouble::Key, errors)),
+        _ => Ok(read(&output, &errors)),
+    }
+}
+
+/// mo-spawn passes it on, and leaves nothing running.
+fn stop(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process(pid, Signal::TERM);
+    }
+}
+
+fn all(stream: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        // What was read before a failure is all there is.
+        let _ = stream.take(CAP).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What Claude Code's output means.
+fn read(output: &str, errors: &str) -> Answer {
+    let line = output.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
+    let Ok(outcome) = serde_json::from_str::<Outcome>(line) else {
+        let said = [errors, output].into_iter().find(|text| !text.trim().is_empty());
+        return Answer::NoAnswer(said.unwrap_or("no output").trim().to_owned());
+    };
+    if outcome.is_error {
+        return Answer::Refused(
+            Trouble::of(outcome.api_error_status, outcome.api_error_type.as_deref()),
+            outcome.result,
+        );
+    }
+    if outcome.result.to_lowercase().contains(WORD) {
+        return Answer::Right;
+    }
+    Answer::Wrong(outcome.result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_told_apart() {
+        assert_eq!(read(r#"{"is_error":false,"result":"Mockingbird."}"#, ""), Answer::Right);
+        assert_eq!(read(r#"{"result":"hello"}"#, "").kind(), "wrong-answer");
+        let refused =
+            r#"{"is_error":true,"result":"x","api_error_status":404,"api_error_type":"not_found_error"}"#;
+        assert_eq!(read(refused, "").kind(), "model");
+        assert_eq!(read(&refused.replace("\"not_found_error\"", "null"), "").kind(), "url");
+        assert_eq!(read("", "unknown option"), Answer::NoAnswer("unknown option".into()));
+        assert_eq!(read("[1]", "").exit(), Some(Exit::CouldNot));
+    }
+}
