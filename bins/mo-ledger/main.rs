@@ -1,0 +1,3 @@
+//! mo-ledger.
+
+fn main() {}
