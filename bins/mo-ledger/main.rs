@@ -1,3 +1,30 @@
-//! mo-ledger.
+//! mo-ledger: every token counted once. What each command does is in the room of its name.
 
-fn main() {}
+mod check;
+mod cli;
+mod count;
+mod progress;
+mod rebuild;
+mod update;
+
+use std::process::ExitCode;
+
+use shared::args::Matches;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::program;
+use shared::world::World;
+
+fn main() -> ExitCode {
+    program::run(&cli::PROGRAM, work)
+}
+
+fn work(world: &World, matches: &Matches) -> Result<Exit> {
+    match matches.command() {
+        "update" => update::run(world, matches),
+        "rebuild" => rebuild::run(world, matches),
+        "count" => count::run(world, matches),
+        "check" => check::run(world, matches),
+        other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
+    }
+}

@@ -8,7 +8,6 @@ use super::state::Seen;
 use crate::record::Record;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What the dispatcher's directory shows.
@@ -35,8 +34,8 @@ pub(super) fn look(dispatch: &Path, seen: &[Seen], months: &BTreeMap<String, u64
     folders.sort();
     for (at, month) in folders.iter().enumerate() {
         let folder = dispatch.join(month);
-        let Ok(meta) = fs::metadata(&folder) else { continue };
-        let changed = Identity::of(&meta).modified;
+        let Ok(stat) = rustix::fs::stat(&folder) else { continue };
+        let changed = Identity::of(&stat).modified;
         credits.months.insert(month.clone(), changed);
         if at + 1 == folders.len() || months.get(month) != Some(&changed) {
             credits.enter(&folder);
@@ -52,9 +51,10 @@ impl Credits {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
-            let Ok(meta) = entry.metadata() else { continue };
+            let Ok(stat) = rustix::fs::stat(entry.path()) else { continue };
+            let identity = Identity::of(&stat);
             let dispatch = hash::of_bytes(b'd', id.as_bytes());
-            let modified = hash::of_numbers(b'd', [Identity::of(&meta).modified, meta.ino() ^ meta.len()]);
+            let modified = hash::of_numbers(b'd', [identity.modified, identity.inode ^ identity.size]);
             let old = self.seen.iter().position(|seen| seen.dispatch == dispatch);
             if let Some(old) = old.and_then(|at| self.seen.get_mut(at)) {
                 if old.modified == modified {

@@ -6,11 +6,17 @@ use crate::env;
 use crate::error::Result;
 use crate::file;
 use crate::world::World;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use serde::Deserialize;
 use std::collections::HashSet;
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// How the names of transcripts end.
+const TRANSCRIPT: &[u8] = b".jsonl";
 
 /// A configuration directory of Claude Code and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,16 +47,21 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn of(meta: &Metadata) -> Self {
+    #[expect(
+        clippy::cast_lossless,
+        clippy::unnecessary_cast,
+        reason = "the fields differ from system to system"
+    )]
+    pub(super) fn of(stat: &Stat) -> Self {
         let time = |seconds: i64, nanos: i64| {
             seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos).cast_unsigned()
         };
         Self {
-            device: meta.dev(),
-            inode: meta.ino(),
-            size: meta.len(),
-            modified: time(meta.mtime(), meta.mtime_nsec()),
-            changed: time(meta.ctime(), meta.ctime_nsec()),
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            size: stat.st_size as u64,
+            modified: time(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: time(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         }
     }
 }
@@ -87,7 +98,7 @@ pub fn homes(world: &World) -> Result<Vec<Home>> {
 /// The workers' homes: their directories under the root, and where their accounts keep theirs.
 fn workers(world: &World) -> Result<Vec<Home>> {
     let root = world.paths.root()?;
-    let Ok(entries) = fs::read_dir(root) else { return Ok(Vec::new()) };
+    let Ok(entries) = std::fs::read_dir(root) else { return Ok(Vec::new()) };
     let mut homes = Vec::new();
     for entry in entries.flatten() {
         let Ok(worker) = entry.file_name().into_string() else { continue };
@@ -114,16 +125,15 @@ pub(super) fn list(homes: &[Home]) -> Listing {
     let mut walk = Walk { listing: Listing::default(), dirs: HashSet::new(), files: HashSet::new() };
     for (home, Home { dir, .. }) in homes.iter().enumerate() {
         let projects = dir.join("projects");
-        match fs::metadata(&projects) {
-            Ok(meta) if meta.is_dir() => walk.dir(&projects, &meta, home),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                walk.listing.unreadable.push(projects);
-            }
-            _ => {}
-        }
+        let dir = fs::openat(fs::CWD, &projects, DIRECTORY, Mode::empty());
+        walk.enter(dir, &projects, home);
     }
     walk.listing
 }
+
+/// How folders are opened; names are looked up in the folder they stand in, never from the root again,
+/// since this walk is most of what an update costs that finds nothing new.
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 struct Walk {
     listing: Listing,
@@ -132,54 +142,72 @@ struct Walk {
 }
 
 impl Walk {
-    fn dir(&mut self, path: &Path, meta: &Metadata, home: usize) {
-        if !self.dirs.insert((meta.dev(), meta.ino())) {
-            return;
-        }
-        let Ok(entries) = fs::read_dir(path) else {
-            self.listing.unreadable.push(path.to_owned());
-            return;
+    fn enter(&mut self, dir: rustix::io::Result<OwnedFd>, path: &Path, home: usize) {
+        let entered = match dir {
+            Ok(dir) => self.dir(dir, path, home),
+            Err(error) => Err(error),
         };
-        let mut links = Vec::new();
-        for entry in entries.flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_symlink() {
-                links.push(entry.path());
-                continue;
+        if entered.is_err_and(|error| error == Errno::ACCESS || error == Errno::IO) {
+            self.listing.unreadable.push(path.to_owned());
+        }
+    }
+
+    fn dir(&mut self, dir: OwnedFd, path: &Path, home: usize) -> rustix::io::Result<()> {
+        let identity = Identity::of(&fs::fstat(&dir)?);
+        if !self.dirs.insert((identity.device, identity.inode)) {
+            return Ok(());
+        }
+        let mut dir = fs::Dir::new(dir)?;
+        let (mut folders, mut links): (Vec<CString>, Vec<CString>) = (Vec::new(), Vec::new());
+        while let Some(entry) = dir.read() {
+            let entry = entry?;
+            let name = entry.file_name();
+            match entry.file_type() {
+                _ if matches!(name.to_bytes(), b"." | b"..") => {}
+                FileType::RegularFile if name.to_bytes().ends_with(TRANSCRIPT) => {
+                    self.file(dir.fd()?, name, path, home);
+                }
+                FileType::Directory => folders.push(name.to_owned()),
+                // Some file systems do not tell; such an entry is looked at like a link.
+                FileType::Symlink | FileType::Unknown => links.push(name.to_owned()),
+                _ => {}
             }
-            let is_transcript = entry.file_name().as_encoded_bytes().ends_with(b".jsonl");
-            // What cannot be a folder and is no transcript needs no further look.
-            if kind.is_file() && !is_transcript {
-                continue;
-            }
-            let path = entry.path();
-            self.entry(path, entry.metadata(), home);
+        }
+        for name in folders {
+            let folder = fs::openat(dir.fd()?, &name, DIRECTORY, Mode::empty());
+            self.enter(folder, &path.join(OsStr::from_bytes(name.to_bytes())), home);
         }
         // Links last and in order, so that a file's own name is the one that is kept.
         links.sort();
-        for path in links {
-            let meta = fs::metadata(&path);
-            self.entry(path, meta, home);
+        for name in links {
+            if let Some(FileType::Directory) = self.file(dir.fd()?, &name, path, home) {
+                let folder = fs::openat(dir.fd()?, &name, DIRECTORY, Mode::empty());
+                self.enter(folder, &path.join(OsStr::from_bytes(name.to_bytes())), home);
+            }
         }
+        Ok(())
     }
 
-    fn entry(&mut self, path: PathBuf, meta: std::io::Result<Metadata>, home: usize) {
-        match meta {
-            Ok(meta) if meta.is_dir() => self.dir(&path, &meta, home),
-            Ok(meta) if meta.is_file() && path.extension().is_some_and(|name| name == "jsonl") => {
-                self.file(path, &meta, home);
+    /// Notes a transcript; tells what it is when it is none.
+    fn file(&mut self, dir: BorrowedFd<'_>, name: &CStr, path: &Path, home: usize) -> Option<FileType> {
+        let path = || path.join(OsStr::from_bytes(name.to_bytes()));
+        let stat = match fs::statat(dir, name, AtFlags::empty()) {
+            Ok(stat) => stat,
+            Err(error) => {
+                if error == Errno::ACCESS || error == Errno::IO {
+                    self.listing.unreadable.push(path());
+                }
+                return None;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                self.listing.unreadable.push(path);
+        };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::RegularFile && name.to_bytes().ends_with(TRANSCRIPT) {
+            let identity = Identity::of(&stat);
+            if self.files.insert((identity.device, identity.inode)) {
+                self.listing.transcripts.push(Transcript { path: path(), home, identity });
             }
-            _ => {}
         }
-    }
-
-    fn file(&mut self, path: PathBuf, meta: &Metadata, home: usize) {
-        if self.files.insert((meta.dev(), meta.ino())) {
-            self.listing.transcripts.push(Transcript { path, home, identity: Identity::of(meta) });
-        }
+        Some(kind)
     }
 }
 
@@ -221,6 +249,7 @@ pub(super) fn held_by(path: &Path) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_place_of_a_file_names_its_session_and_project() {

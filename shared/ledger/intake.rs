@@ -162,7 +162,7 @@ impl Run<'_, '_> {
 
     fn read(&self, scanner: &mut Scanner, transcript: &Transcript) -> Result<(), Failed> {
         let file = File::open(&transcript.path)?;
-        let identity = Identity::of(&file.metadata()?);
+        let identity = Identity::of(&rustix::fs::fstat(&file)?);
         let old = self.state.mark(identity.device, identity.inode);
         let (mut offset, mut recent, mut mark) = begin(&file, &identity, old)?;
         let session = homes::session_of(&transcript.path);
@@ -218,6 +218,12 @@ impl Run<'_, '_> {
 enum Failed {
     File(io::Error),
     Store(Error),
+}
+
+impl From<rustix::io::Errno> for Failed {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self::File(error.into())
+    }
 }
 
 impl From<io::Error> for Failed {

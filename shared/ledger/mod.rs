@@ -9,6 +9,7 @@ pub mod winner;
 mod sighting;
 mod scan;
 pub mod homes;
+pub mod count;
 mod record;
 pub mod disk;
 mod index;

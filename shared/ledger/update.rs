@@ -187,7 +187,8 @@ impl Update<'_> {
         let mut state = State { era: old.era + 1, generation: old.generation, ..State::default() };
         state.book.gone_rows = old.book.gone_rows;
         state.book.gone_skipped = old.book.gone_skipped;
-        state.book.set_aside.clone_from(&old.book.set_aside);
+        // Told until the user has looked at it and removed the folder.
+        state.book.set_aside = old.book.set_aside.clone().filter(|aside| Path::new(aside).exists());
         let seen = look(self.world, state)?;
         let store = Store::open(self.disk, self.dir, seen.state.era, 0)?;
         let outcome = self.take_in(&seen, store, |tally, open| match from {

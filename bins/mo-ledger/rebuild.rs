@@ -1,0 +1,18 @@
+//! `mo-ledger rebuild`: counts everything again.
+
+use shared::args::Matches;
+use shared::error::Result;
+use shared::exit::Exit;
+use shared::ledger::rebuild;
+use shared::world::World;
+
+use crate::progress::Progress;
+use crate::update::tell;
+
+/// Makes the ledger anew from the transcripts that exist.
+pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
+    let progress = Progress::new(world, !matches.has("quiet"));
+    let outcome = rebuild(world, &|done, total| progress.show(done, total), &|_, _, _| None);
+    progress.end();
+    tell(world, matches, &outcome?)
+}

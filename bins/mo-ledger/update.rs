@@ -1,0 +1,51 @@
+//! `mo-ledger update`: counts what is new.
+
+use serde_json::json;
+use shared::args::Matches;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::ledger::disk::RealDisk;
+use shared::ledger::{Budget, Outcome, update_on};
+use shared::world::World;
+
+use crate::progress::{Progress, bytes};
+
+/// Brings the ledger up to date.
+pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
+    let progress = Progress::new(world, !matches.has("quiet"));
+    let outcome =
+        update_on(&RealDisk, world, &Budget::WHOLE, &|done, total| progress.show(done, total), &|_, _, _| {
+            None
+        });
+    progress.end();
+    tell(world, matches, &outcome?)
+}
+
+/// Tells what an update did.
+pub fn tell(world: &World, matches: &Matches, outcome: &Outcome) -> Result<Exit> {
+    if outcome.busy {
+        return Err(Error::new(Exit::Busy, "another mo- program is counting")
+            .hint("try again in a moment; it counts the same transcripts"));
+    }
+    if let Some(aside) = &outcome.set_aside {
+        world.say.note(&format!(
+            "the store was damaged: it is now in {}, and everything was counted anew",
+            aside.display()
+        ));
+    }
+    if matches.has("json") {
+        let document = json!({
+            "version": 1,
+            "changed": outcome.changed,
+            "files": outcome.files,
+            "rows": outcome.rows,
+            "bytes": outcome.bytes,
+            "set_aside": outcome.set_aside,
+        });
+        world.say.line(&document.to_string())?;
+    } else if !matches.has("quiet") {
+        let (files, rows, size) = (outcome.files, outcome.rows, bytes(outcome.bytes));
+        world.say.line(&format!("{files} transcripts, {rows} new rows in {size}"))?;
+    }
+    Ok(Exit::Done)
+}
