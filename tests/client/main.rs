@@ -1,4 +1,15 @@
 //! The built programs together with the real Claude Code, end to end, offline. Themes are one module each.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise, its helpers too"
+)]
+
+mod dispatch;
+mod ending;
+mod environment;
+mod isolation;
+mod outcome;
 mod plugin;
 mod stage;

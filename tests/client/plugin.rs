@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::stage::{Stage, dist, hook_responses, repository};
+use serde_json::Value;
+
+use crate::stage::{MODEL, Stage, WORKER_KEY, dist, first_rule, hook_responses, repository};
 
 /// Every event that a session prints, those of hooks included.
 const ALL_EVENTS: [&str; 4] = ["--output-format", "stream-json", "--verbose", "--include-hook-events"];
@@ -45,4 +47,45 @@ fn copy(folders: &[&str], to: &Path) {
     let from = folders.iter().map(|name| repository().join(name));
     let copied = Command::new("cp").arg("-R").args(from).arg(to).output().expect("cp starts");
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+}
+
+#[test]
+fn installed_from_the_dist_marketplace_its_start_text_reaches_the_model() {
+    let stage = Stage::with_demo();
+    stage.install_plugin();
+    stage.claude().args(["-p", "hello"]).run().ok();
+    let read = stage.manager_read();
+    assert!(read.contains(&first_rule()), "the rules reached the model: {read}");
+    assert!(read.contains("demo") && read.contains(MODEL), "the inventory reached the model: {read}");
+}
+
+#[test]
+fn fifty_workers_reach_the_model_whole_and_below_the_limit() {
+    let stage = Stage::with_demo();
+    for number in 0..49 {
+        stage.shell_worker(&format!("worker-{number:02}-{}", "x".repeat(40)), &stage.workers, WORKER_KEY);
+    }
+    let output = stage.session("hello").args(ALL_EVENTS).run().ok();
+    let said = hook_responses(&output).into_iter().find(|(event, _, _)| event == "SessionStart");
+    let (_, _, stdout) = said.expect("the start hook spoke");
+    let answer: Value = serde_json::from_str(&stdout).expect("its answer is JSON");
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().expect("a text for the model");
+    assert!(text.chars().count() < 9_000, "{} characters", text.chars().count());
+    assert!(stage.manager_read().contains(text.trim()), "the client cut it:\n{}", stage.manager_read());
+}
+
+#[test]
+fn the_off_switch_works_in_user_and_in_project_settings() {
+    const OFF: &str = r#"{"env": {"MODEL_ORCHESTRATION_DELEGATION": "Off"}}"#;
+    for (file, content) in
+        [("project/README", ""), ("project/.claude/settings.json", OFF), (".claude/settings.json", OFF)]
+    {
+        let stage = Stage::with_demo();
+        stage.world.write("project/README", "");
+        stage.world.write(file, content);
+        stage.session("hello").cwd(stage.world.path("project")).run().ok();
+        let read = stage.manager_read();
+        let told = read.contains(&first_rule()) || read.contains(MODEL);
+        assert_eq!(told, content != OFF, "{file}: the model read: {read}");
+    }
 }
