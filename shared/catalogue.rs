@@ -128,7 +128,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(String, Entries, Option<Error>)> {
     let shape: Shape = document::parse(path, bytes)?;
     if shape.version != VERSION {
         let reason = format!("version {} is not one this program knows", shape.version);
-        return Err(document::broken(path, line_of(bytes, "version"), &reason)
+        return Err(document::broken(path, document::line_of(bytes, "version"), &reason)
             .hint("update model-orchestration to read this file"));
     }
     let mut entries = Entries::new();
@@ -145,7 +145,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(String, Entries, Option<Error>)> {
             }
             Err(reason) => {
                 let reason = format!("preset `{}`: {}", flatten(&id, 64), flatten(&reason, 200));
-                troubles.push(document::broken(path, line_of(bytes, &id), &reason));
+                troubles.push(document::broken(path, document::line_of(bytes, &id), &reason));
             }
         }
     }
@@ -162,16 +162,6 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(String, Entries, Option<Error>)> {
 /// Said by us, because serde would read an array as the fields in their order.
 fn not_an_object() -> serde_json::Error {
     serde::de::Error::custom("it is not an object")
-}
-
-/// The line where the member of this name stands; the first line where it cannot be found.
-fn line_of(bytes: &[u8], name: &str) -> usize {
-    let text = String::from_utf8_lossy(bytes);
-    let quoted = format!("\"{name}\"");
-    let member = text.match_indices(&quoted).find(|(at, found)| {
-        text.get(at + found.len()..).is_some_and(|rest| rest.trim_start().starts_with(':'))
-    });
-    member.map_or(1, |(at, _)| text.get(..at).unwrap_or_default().matches('\n').count() + 1)
 }
 
 #[cfg(test)]

@@ -52,6 +52,16 @@ pub fn broken(path: &Path, line: usize, reason: &str) -> Error {
     Error::new(Exit::Data, format!("{}:{line}: {reason}", path.display()))
 }
 
+/// The line where the member of this name stands; the first line where it cannot be found.
+pub fn line_of(bytes: &[u8], name: &str) -> usize {
+    let text = String::from_utf8_lossy(bytes);
+    let quoted = format!("\"{name}\"");
+    let member = text.match_indices(&quoted).find(|(at, found)| {
+        text.get(at + found.len()..).is_some_and(|rest| rest.trim_start().starts_with(':'))
+    });
+    member.map_or(1, |(at, _)| text.get(..at).unwrap_or_default().matches('\n').count() + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

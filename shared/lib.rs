@@ -42,4 +42,7 @@ pub mod api_error;
 pub mod process;
 pub mod transcript;
 pub mod outcome;
+pub mod money;
 pub mod ledger;
+pub mod prices;
+pub mod costs;

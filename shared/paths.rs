@@ -75,6 +75,11 @@ impl Paths {
         Ok(self.root()?.join(".presets.lock"))
     }
 
+    /// The user's own prices, over the bundled ones.
+    pub fn prices(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join("prices.json"))
+    }
+
     /// The user's own delegation rules, in place of the bundled ones.
     pub fn rules(&self) -> Result<PathBuf> {
         Ok(self.root()?.join("rules.md"))

@@ -5,19 +5,36 @@ use super::usage::Total;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Prompts larger than this have another price at some providers.
-pub const LONG_PROMPT: u64 = 200_000;
+/// Prompts above each of these have another price at some providers.
+pub const STEPS: [u64; 3] = [100_000, 200_000, 512_000];
 /// How many manager sessions are kept at hand.
 pub(super) const MANAGERS: usize = 64;
 
-/// Messages of one worker and model.
+/// Messages of one worker and model, by the size of their prompt: up to each of [`STEPS`], and above.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cell {
-    /// With a prompt of the usual size.
-    pub usual: Total,
-    /// With a prompt above [`LONG_PROMPT`].
-    pub long: Total,
+    bands: [Total; STEPS.len() + 1],
+}
+
+impl Cell {
+    /// The sum that a message with this prompt belongs to.
+    pub(super) fn band(&mut self, prompt: u64) -> &mut Total {
+        let [first, second, third, last] = &mut self.bands;
+        match STEPS.iter().position(|step| prompt <= *step) {
+            Some(0) => first,
+            Some(1) => second,
+            Some(2) => third,
+            _ => last,
+        }
+    }
+
+    /// All sums, each with the smallest and the largest prompt that it can hold.
+    pub fn bands(&self) -> impl Iterator<Item = (u64, u64, Total)> {
+        let from = std::iter::once(0).chain(STEPS.iter().map(|step| step + 1));
+        let to = STEPS.iter().copied().chain([u64::MAX]);
+        from.zip(to).zip(self.bands).map(|((from, to), total)| (from, to, total))
+    }
 }
 
 /// The sums over all sessions that dispatched workers.
@@ -81,8 +98,7 @@ impl Book {
     pub fn worker(&self, name: &str) -> Total {
         let mut sum = Total::default();
         for cell in self.workers.get(name).into_iter().flat_map(BTreeMap::values) {
-            sum += cell.usual;
-            sum += cell.long;
+            cell.bands.iter().for_each(|band| sum += *band);
         }
         sum
     }
@@ -118,6 +134,18 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_falls_into_the_band_of_its_prompt() {
+        let mut cell = Cell::default();
+        for prompt in [0, 100_000, 100_001, 200_001, 512_001] {
+            cell.band(prompt).messages += 1;
+        }
+        let bands: Vec<_> = cell.bands().map(|(from, to, total)| (from, to, total.messages)).collect();
+        let expected =
+            [(0, 100_000, 2), (100_001, 200_000, 1), (200_001, 512_000, 1), (512_001, u64::MAX, 1)];
+        assert_eq!(bands, expected);
+    }
 
     #[test]
     fn the_newest_manager_sessions_are_kept() {

@@ -6,6 +6,7 @@ use super::disk::{self, Disk};
 use super::usage::Total;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::money::{Cost, Money};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,13 +32,16 @@ pub struct Sum {
     pub cache_read: u64,
     /// Input, cache writes and output.
     pub fresh: u64,
-    /// What they cost; nothing where a price is unknown.
+    /// What they cost, as far as the prices are known; nothing where none is.
     pub cost_usd: Option<f64>,
+    /// Parts of it have no known price: the cost is less than the whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 impl Sum {
     /// The published form of a total.
-    pub fn of(total: Total, cost_usd: Option<f64>) -> Self {
+    pub fn of(total: Total, cost: Option<Cost>) -> Self {
         let Total { messages, usage } = total;
         Self {
             messages,
@@ -46,7 +50,8 @@ impl Sum {
             cache_creation: usage.cache_creation,
             cache_read: usage.cache_read,
             fresh: usage.fresh(),
-            cost_usd,
+            cost_usd: cost.and_then(|cost| cost.known()).map(Money::dollars),
+            partial: cost.is_some_and(|cost| cost.is_partial()),
         }
     }
 }
@@ -97,8 +102,8 @@ pub struct Published {
     pub sessions: BTreeMap<String, Session>,
 }
 
-/// What the tokens of a cell cost, where the prices are known: given model and cell.
-pub type Price<'a> = dyn Fn(&str, &str, &Cell) -> Option<f64> + 'a;
+/// What the tokens of a cell cost, where the prices are known: given worker, model and cell.
+pub type Price<'a> = dyn Fn(&str, &str, &Cell) -> Option<Money> + 'a;
 
 /// Where it lies.
 pub fn path(dir: &Path) -> PathBuf {
@@ -114,12 +119,12 @@ pub fn read(dir: &Path) -> Option<Published> {
 /// The document for these sums; `price` gets worker, model and cell.
 pub(super) fn document(book: &Book, generation: u64, generated_at: String, price: &Price<'_>) -> Published {
     let mut by_worker = BTreeMap::new();
-    let mut all_costs = Some(0.0);
+    let mut all_costs = Cost::default();
     for (worker, models) in &book.workers {
-        let costs = models.iter().map(|(model, cell)| price(worker, model, cell));
-        let cost = costs.fold(Some(0.0), |sum, cost| Some(sum? + cost?));
-        all_costs = all_costs.and_then(|sum| Some(sum + cost?));
-        by_worker.insert(worker.clone(), Sum::of(book.worker(worker), cost));
+        let mut cost = Cost::default();
+        models.iter().for_each(|(model, cell)| cost.add(price(worker, model, cell)));
+        all_costs += cost;
+        by_worker.insert(worker.clone(), Sum::of(book.worker(worker), Some(cost)));
     }
     let sessions = book.managers.iter().map(|manager| {
         let workers = manager.by_worker.values().fold(0_u64, |sum, fresh| sum.wrapping_add(*fresh));
@@ -136,7 +141,7 @@ pub(super) fn document(book: &Book, generation: u64, generated_at: String, price
         generated_at,
         generation,
         catching_up: book.catching_up,
-        totals: Sum::of(book.totals, all_costs),
+        totals: Sum::of(book.totals, Some(all_costs)),
         by_worker,
         all_time: AllTime { worker_fresh, fresh, sessions: count },
         sessions: sessions.collect(),

@@ -1,7 +1,7 @@
 //! Sessions and whom they belong to: every message that is counted or taken back goes through here into
 //! the sums. Which row counts is left to `merge`, what dispatch records say to `grants`.
 
-use super::book::{Book, LONG_PROMPT, Manager};
+use super::book::{Book, Manager};
 use super::fact::MAIN;
 use super::record::{Grant, Place, Record, Session};
 use super::store::{Store, broken, grant_key, session_key};
@@ -240,8 +240,7 @@ impl<'d> Tally<'d> {
         let model = self.store.text(message.model)?;
         let models = entry(&mut self.book.workers, &worker);
         let cell = entry(models, &model);
-        let long = usage.prompt() > LONG_PROMPT;
-        turn(if long { &mut cell.long } else { &mut cell.usual });
+        turn(cell.band(usage.prompt()));
         if *cell == super::book::Cell::default() {
             models.remove(&*model);
             if models.is_empty() {
