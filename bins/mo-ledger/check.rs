@@ -1,11 +1,15 @@
 //! `mo-ledger check`: what the ledger saw, and what needs the user.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::json;
 use shared::args::Matches;
-use shared::error::Result;
+use shared::costs::Costs;
+use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::file;
+use shared::flatten::flatten;
 use shared::ledger::homes::{Home, homes};
 use shared::ledger::{Ledger, Unlogged};
 use shared::world::World;
@@ -24,11 +28,13 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     let ledger = Ledger::open(world)?;
     let homes = homes(world)?;
     let unlogged = ledger.unlogged();
-    let needs = needs(&ledger);
+    let (costs, trouble) = Costs::load(world);
+    let unpriced = unpriced(&ledger, &costs);
+    let needs = needs(&ledger, trouble.as_ref());
     if matches.has("json") {
-        world.say.line(&document(&ledger, &homes, &unlogged, &needs).to_string())?;
+        world.say.line(&document(&ledger, &homes, &unlogged, &unpriced, &needs).to_string())?;
     } else {
-        world.say.out(&text(&ledger, &homes, &unlogged))?;
+        world.say.out(&text(&ledger, &homes, &unlogged, &unpriced))?;
         for need in &needs {
             world.say.note(need);
         }
@@ -37,9 +43,9 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
 }
 
 /// What the user should do something about.
-fn needs(ledger: &Ledger) -> Vec<String> {
+fn needs(ledger: &Ledger, trouble: Option<&Error>) -> Vec<String> {
     let book = ledger.book();
-    let mut needs = Vec::new();
+    let mut needs: Vec<String> = trouble.map(ToString::to_string).into_iter().collect();
     for path in &book.unreadable {
         needs.push(format!("cannot read {path}: its tokens are not counted; make it readable"));
     }
@@ -54,6 +60,15 @@ fn needs(ledger: &Ledger) -> Vec<String> {
     needs
 }
 
+/// Models whose tokens have no known price, for a worker who is not paid by the month.
+fn unpriced(ledger: &Ledger, costs: &Costs) -> BTreeSet<String> {
+    let workers = ledger.book().workers.iter();
+    let cells =
+        workers.flat_map(|(worker, models)| models.iter().map(move |(model, cell)| (worker, model, cell)));
+    let unknown = cells.filter(|(worker, model, cell)| costs.cell(worker, model, cell).is_none());
+    unknown.map(|(_, model, _)| flatten(model, 80)).collect()
+}
+
 fn days(home: &Home) -> u64 {
     let settings = file::read_if_there(&home.dir.join("settings.json"), file::JSON_CAP).ok().flatten();
     let settings = settings.and_then(|bytes| serde_json::from_slice::<Settings>(&bytes).ok());
@@ -64,7 +79,7 @@ fn unlogged_fresh(unlogged: &[Unlogged]) -> u64 {
     unlogged.iter().fold(0, |sum, session| sum + session.usage.fresh())
 }
 
-fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged]) -> String {
+fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged], unpriced: &BTreeSet<String>) -> String {
     let book = ledger.book();
     let mut lines = vec![
         format!("{} transcripts, {} rows, {} messages", ledger.files(), ledger.rows(), book.totals.messages),
@@ -81,6 +96,10 @@ fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged]) -> String {
             unlogged.len()
         ),
     ];
+    if !unpriced.is_empty() {
+        let models: Vec<&str> = unpriced.iter().map(String::as_str).collect();
+        lines.push(format!("no price is known for {}: name it in prices.json", models.join(", ")));
+    }
     for home in homes.iter().filter(|home| home.dir.join("projects").is_dir()) {
         lines.push(format!(
             "{}: Claude Code removes transcripts in {} after {} days; the ledger keeps what it counted",
@@ -92,7 +111,13 @@ fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn document(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged], needs: &[String]) -> serde_json::Value {
+fn document(
+    ledger: &Ledger,
+    homes: &[Home],
+    unlogged: &[Unlogged],
+    unpriced: &BTreeSet<String>,
+    needs: &[String],
+) -> serde_json::Value {
     let book = ledger.book();
     let homes: Vec<_> = homes
         .iter()
@@ -108,6 +133,7 @@ fn document(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged], needs: &[Str
         "no_id": book.no_id.messages,
         "unlogged_fresh": unlogged_fresh(unlogged),
         "unlogged_sessions": unlogged.len(),
+        "unpriced": unpriced,
         "unreadable": book.unreadable,
         "catching_up": book.catching_up,
         "set_aside": book.set_aside,

@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 mod count;
+mod fresh;
 mod progress;
 mod rebuild;
 mod update;

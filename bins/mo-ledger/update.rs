@@ -4,21 +4,16 @@ use serde_json::json;
 use shared::args::Matches;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
-use shared::ledger::disk::RealDisk;
-use shared::ledger::{Budget, Outcome, update_on};
+use shared::ledger::{Budget, Outcome};
 use shared::world::World;
 
-use crate::progress::{Progress, bytes};
+use crate::fresh;
+use crate::progress::bytes;
 
 /// Brings the ledger up to date.
 pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
-    let progress = Progress::new(world, !matches.has("quiet"));
-    let outcome =
-        update_on(&RealDisk, world, &Budget::WHOLE, &|done, total| progress.show(done, total), &|_, _, _| {
-            None
-        });
-    progress.end();
-    tell(world, matches, &outcome?)
+    let outcome = fresh::update(world, &Budget::WHOLE, !matches.has("quiet"))?;
+    tell(world, matches, &outcome)
 }
 
 /// Tells what an update did.

@@ -122,7 +122,9 @@ pub(super) fn document(book: &Book, generation: u64, generated_at: String, price
     let mut all_costs = Cost::default();
     for (worker, models) in &book.workers {
         let mut cost = Cost::default();
-        models.iter().for_each(|(model, cell)| cost.add(price(worker, model, cell)));
+        for (model, cell) in models {
+            cost.add(price(worker, model, cell));
+        }
         all_costs += cost;
         by_worker.insert(worker.clone(), Sum::of(book.worker(worker), Some(cost)));
     }
