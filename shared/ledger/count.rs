@@ -3,7 +3,7 @@
 use super::fact::{Fact, MAIN};
 use super::homes;
 use super::row::{Kind, Reader};
-use super::scan::{Limit, Scanner};
+use super::scan::{Limit, Scanner, Start};
 use super::sighting::{Folder, Piece, Sighting};
 use super::winner::{Member, messages};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Counter {
         let (session, project) = (homes::session_of(path), homes::project_of(path));
         let folder = Folder { session: &session, project: &project };
         let limit = Limit { bytes: u64::MAX, hard: false };
-        let reached = self.scanner.scan(file, Vec::new(), 0, limit, folder, &mut self.piece, &|_| {})?;
+        let reached = self.scanner.scan(file, Start::default(), limit, folder, &mut self.piece, &|_| {})?;
         let left = file.metadata()?.len().saturating_sub(reached.offset);
         if left > LONGEST_TAIL {
             self.piece.skipped += 1;

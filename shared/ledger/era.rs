@@ -3,8 +3,9 @@
 
 use super::disk::Disk;
 use super::grants::Said;
+use super::layout::{Bytes, SIZE};
 use super::merge::{Bits, Open};
-use super::record::{self, Grant, Message, Place, Record, SIZE, Session};
+use super::record::{self, Grant, Message, Place, Record, Session};
 use super::sighting::{Piece, Sighting};
 use super::state::{self, State};
 use super::store::{broken, facts_path, index_path, walk};
@@ -54,7 +55,10 @@ pub(super) fn remove_others(disk: &dyn Disk, dir: &Path, era: u32) {
 
 /// The folders of stores that were set aside, the newest last.
 pub(super) fn asides(dir: &Path) -> Vec<PathBuf> {
-    (1..).map(|number| dir.join(format!("damaged-{number}"))).take_while(|aside| aside.exists()).collect()
+    (1..=u32::MAX)
+        .map(|number| dir.join(format!("damaged-{number}")))
+        .take_while(|aside| aside.exists())
+        .collect()
 }
 
 /// A store was set aside; if there is no state, nothing was made in its place yet.
@@ -135,7 +139,7 @@ fn import_file(
 }
 
 impl Old {
-    fn note(&mut self, place: Place, bytes: &record::Bytes, record: Record) {
+    fn note(&mut self, place: Place, bytes: &Bytes, record: Record) {
         self.superseded.set(record::previous(bytes));
         match record {
             Record::Name { length, head } => self.reading = Some((place, length, head)),

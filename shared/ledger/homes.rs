@@ -48,7 +48,7 @@ pub(super) struct Identity {
 
 impl Identity {
     #[expect(
-        clippy::cast_lossless,
+        clippy::cast_possible_wrap,
         clippy::unnecessary_cast,
         reason = "the fields differ from system to system"
     )]

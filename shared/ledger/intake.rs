@@ -3,7 +3,7 @@
 
 use super::homes::{self, Home, Identity, Listing, Transcript};
 use super::merge::Open;
-use super::scan::{self, Limit, Scanner};
+use super::scan::{self, Limit, Scanner, Start};
 use super::sighting::{Folder, Piece};
 use super::state::{Mark, State};
 use super::tally::Tally;
@@ -164,7 +164,7 @@ impl Run<'_, '_> {
         let file = File::open(&transcript.path)?;
         let identity = Identity::of(&rustix::fs::fstat(&file)?);
         let old = self.state.mark(identity.device, identity.inode);
-        let (mut offset, mut recent, mut mark) = begin(&file, &identity, old)?;
+        let (mut start, mut mark) = begin(&file, &identity, old)?;
         let session = homes::session_of(&transcript.path);
         let project = homes::project_of(&transcript.path);
         let folder = Folder { session: &session, project: &project };
@@ -178,7 +178,7 @@ impl Run<'_, '_> {
                 (self.progress)(done, self.total.max(done));
             };
             let mut piece = Piece::default();
-            let reached = scanner.scan(&file, recent, offset, limit, folder, &mut piece, &progress)?;
+            let reached = scanner.scan(&file, start, limit, folder, &mut piece, &progress)?;
             mark.offset = reached.offset;
             mark.recent = scan::recent_hash(&reached.recent);
             mark.size = if reached.at_end { identity.size } else { reached.offset };
@@ -190,10 +190,10 @@ impl Run<'_, '_> {
                 return Ok(());
             }
             if limit.hard && self.bytes.load(Ordering::Relaxed) >= self.max_bytes {
-                lock(&self.shared).taken.is_short = true;
+                lock(&self.shared).taken.is_short |= reached.offset < identity.size;
                 return Ok(());
             }
-            (offset, recent) = (reached.offset, reached.recent);
+            start = Start { offset: reached.offset, recent: reached.recent };
         }
     }
 
@@ -234,14 +234,15 @@ impl From<io::Error> for Failed {
 
 /// From where to read: on from the last row where the file only grew, else from its beginning. Reading
 /// rows again never counts them again.
-fn begin(file: &File, identity: &Identity, old: Option<&Mark>) -> io::Result<(u64, Vec<u8>, Mark)> {
+fn begin(file: &File, identity: &Identity, old: Option<&Mark>) -> io::Result<(Start, Mark)> {
     let Identity { device, inode, size, modified, changed } = *identity;
     let new = Mark { device, inode, modified, changed, ..Mark::default() };
     if let Some(old) = old.filter(|old| size > old.size && size >= old.offset) {
         let recent = scan::recent(file, old.offset)?;
         if scan::recent_hash(&recent) == old.recent {
-            return Ok((old.offset, recent, Mark { rows: old.rows, skipped: old.skipped, ..new }));
+            let start = Start { offset: old.offset, recent };
+            return Ok((start, Mark { rows: old.rows, skipped: old.skipped, ..new }));
         }
     }
-    Ok((0, Vec::new(), new))
+    Ok((Start::default(), new))
 }

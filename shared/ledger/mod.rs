@@ -10,6 +10,7 @@ mod sighting;
 mod scan;
 pub mod homes;
 pub mod count;
+mod layout;
 mod record;
 pub mod disk;
 mod index;
@@ -27,4 +28,4 @@ mod update;
 mod reader;
 
 pub use reader::{Facts, Ledger, Unlogged};
-pub use update::{Budget, Outcome, rebuild, update, update_on};
+pub use update::{Budget, Outcome, rebuild, rebuild_on, update, update_on};

@@ -154,7 +154,8 @@ pub(super) fn document(book: &Book, generation: u64, generated_at: String, price
 pub(super) fn write(disk: &dyn Disk, dir: &Path, published: &Published) -> Result<()> {
     let path = path(dir);
     let failed = |error| Error::io("cannot write", &path, &error);
-    if path.exists() && read(dir).is_none() {
+    // What a power cut left empty is nobody's.
+    if path.metadata().is_ok_and(|meta| meta.len() > 0) && read(dir).is_none() {
         let mut old = path.clone().into_os_string();
         old.push(".old");
         disk.rename(&path, Path::new(&old)).map_err(failed)?;

@@ -3,8 +3,9 @@
 
 use super::book::Book;
 use super::fact::{Fact, MAIN};
+use super::layout::SIZE;
 use super::merge::{Bits, groups};
-use super::record::{self, Grant, Message, Place, Record, SIZE, Session};
+use super::record::{self, Grant, Message, Place, Record, Session};
 use super::state::State;
 use super::store::{broken, facts_path, walk};
 use super::usage::Usage;
@@ -182,10 +183,10 @@ impl Ledger {
     /// The worker and the manager session of what a session did at a time.
     fn credit(&self, session: Place, at: i64) -> (Arc<str>, Option<Arc<str>>) {
         let grants = self.grants.get(&session).map_or(&[][..], Vec::as_slice);
-        if let Some(grant) = super::tally::grant_at(grants, at).and_then(|at| grants.get(at)) {
-            if let Some(worker) = self.linked(grant.worker) {
-                return (worker, self.linked(grant.manager));
-            }
+        if let Some(grant) = super::tally::grant_at(grants, at).and_then(|at| grants.get(at))
+            && let Some(worker) = self.linked(grant.worker)
+        {
+            return (worker, self.linked(grant.manager));
         }
         let known = self.sessions.get(&session).copied().unwrap_or_default();
         let home = self.linked(known.holder).or_else(|| self.linked(known.seen));

@@ -1,18 +1,12 @@
 //! The records of the store: 128 bytes each, of five kinds, checked by a hash. What they add up to is left
 //! to `book`, where they lie to `store`.
 
-use super::hash;
+use super::layout::{Bytes, CHECK_AT, Fields, PREVIOUS_AT, Writer, check};
 use super::usage::{Total, Usage};
 use super::winner::{Claim, Member, Part, Uuid};
 
-/// The size of every record.
-pub(super) const SIZE: usize = 128;
-
 /// A record's place in the store; links hold the place plus one, so that zero is "none".
 pub(super) type Place = u32;
-
-/// The bytes of a record.
-pub(super) type Bytes = [u8; SIZE];
 
 const MESSAGE: u8 = 1;
 const NAME: u8 = 2;
@@ -26,8 +20,6 @@ pub(super) const INLINE_ID: usize = 40;
 const NAME_PART: usize = 112;
 /// The bytes of a token count of one message: `json` lets none through that needs more.
 const TOKENS_WIDTH: usize = 5;
-const CHECK_AT: usize = SIZE - 4;
-const PREVIOUS_AT: usize = SIZE - 8;
 
 /// The id of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,95 +92,6 @@ pub(super) enum Record {
     More(Vec<u8>),
     Session(Session),
     Grant(Grant),
-}
-
-/// Writes fields one after the other.
-struct Writer {
-    bytes: Bytes,
-    at: usize,
-}
-
-impl Writer {
-    fn new(kind: u8) -> Self {
-        let mut writer = Self { bytes: [0; SIZE], at: 0 };
-        writer.put(&[kind]);
-        writer
-    }
-
-    fn put(&mut self, from: &[u8]) {
-        self.bytes.iter_mut().skip(self.at).zip(from).for_each(|(to, from)| *to = *from);
-        self.at += from.len();
-    }
-
-    fn number(&mut self, number: u64, width: usize) {
-        self.put(number.to_le_bytes().get(..width).unwrap_or_default());
-    }
-
-    fn usage(&mut self, usage: &Usage, width: usize) {
-        for count in
-            [usage.input, usage.output, usage.cache_creation, usage.cache_creation_1h, usage.cache_read]
-        {
-            self.number(count, width);
-        }
-    }
-
-    fn total(&mut self, total: &Total) {
-        self.number(total.messages, 8);
-        self.usage(&total.usage, 8);
-    }
-
-    fn done(mut self, previous: u32) -> Bytes {
-        debug_assert!(self.at <= PREVIOUS_AT, "a record overflows");
-        self.at = PREVIOUS_AT;
-        self.number(u64::from(previous), 4);
-        let check = check(&self.bytes);
-        self.number(u64::from(check), 4);
-        self.bytes
-    }
-}
-
-/// Reads fields one after the other.
-struct Fields<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, length: usize) -> &'a [u8] {
-        let (head, rest) = self.bytes.split_at_checked(length).unwrap_or((self.bytes, &[]));
-        self.bytes = rest;
-        head
-    }
-
-    fn number(&mut self, width: usize) -> u64 {
-        self.take(width).iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-    }
-
-    fn small(&mut self) -> u32 {
-        self.number(4) as u32
-    }
-
-    fn array<const N: usize>(&mut self) -> [u8; N] {
-        self.take(N).try_into().unwrap_or([0; N])
-    }
-
-    fn usage(&mut self, width: usize) -> Usage {
-        Usage {
-            input: self.number(width),
-            output: self.number(width),
-            cache_creation: self.number(width),
-            cache_creation_1h: self.number(width),
-            cache_read: self.number(width),
-        }
-    }
-
-    fn total(&mut self) -> Total {
-        let messages = self.number(8);
-        Total { messages, usage: self.usage(8) }
-    }
-}
-
-fn check(bytes: &Bytes) -> u32 {
-    hash::of_bytes(b'c', bytes.get(..CHECK_AT).unwrap_or_default()) as u32
 }
 
 /// The version of the record before this one (a link), superseded by it.
@@ -375,6 +278,7 @@ pub(super) fn read(bytes: &Bytes) -> Option<Record> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::SIZE;
     use super::*;
 
     const USAGE: Usage = Usage {

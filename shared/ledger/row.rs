@@ -80,7 +80,14 @@ impl Reader {
         self.copy.extend_from_slice(line);
         match simd_json::serde::from_slice_with_buffers::<Line<'a>>(&mut self.copy, &mut self.buffers) {
             Ok(line) => kind(line),
-            Err(_) => serde_json::from_slice::<Line<'a>>(line).map_or(Kind::Junk, kind),
+            Err(_) => match serde_json::from_slice::<Line<'a>>(line) {
+                Ok(line) => kind(line),
+                // Bytes that are no text in a field that is read: read as every lenient reader shows them.
+                Err(_) if std::str::from_utf8(line).is_err() => {
+                    read_long(String::from_utf8_lossy(line).as_bytes())
+                }
+                Err(_) => Kind::Junk,
+            },
         }
     }
 }

@@ -41,6 +41,13 @@ pub(super) struct Reached {
     pub(super) at_end: bool,
 }
 
+/// From where to read: an offset and the bytes before it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Start {
+    pub(super) offset: u64,
+    pub(super) recent: Vec<u8>,
+}
+
 /// When to stop before the end of the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
@@ -68,12 +75,11 @@ impl Scanner {
         Self { reader: Reader::default(), finder: memmem::Finder::new(NEEDLE), buffer: vec![0; CHUNK] }
     }
 
-    /// Reads on from `offset`, whose preceding bytes are `recent`, and folds the rows into the piece.
+    /// Reads on and folds the rows into the piece.
     pub(super) fn scan(
         &mut self,
         file: &File,
-        mut recent: Vec<u8>,
-        offset: u64,
+        start: Start,
         limit: Limit,
         folder: Folder<'_>,
         piece: &mut Piece,
@@ -81,7 +87,8 @@ impl Scanner {
     ) -> io::Result<Reached> {
         let mut buffer = std::mem::take(&mut self.buffer);
         // The buffer holds what stands in the file from `offset` on.
-        let (mut offset, mut held, mut bytes) = (offset, 0, 0);
+        let Start { mut offset, mut recent } = start;
+        let (mut held, mut bytes) = (0, 0);
         let at_end = loop {
             if held == buffer.len() && buffer.len() < LONGEST_HELD {
                 buffer.resize(buffer.len() * 2, 0);
@@ -266,8 +273,8 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text).unwrap();
         let mut piece = Piece::default();
-        let before = recent(&file, offset).unwrap();
-        let reached = Scanner::new().scan(&file, before, offset, limit, FOLDER, &mut piece, &|_| {}).unwrap();
+        let start = Start { offset, recent: recent(&file, offset).unwrap() };
+        let reached = Scanner::new().scan(&file, start, limit, FOLDER, &mut piece, &|_| {}).unwrap();
         assert_eq!(reached.recent, recent(&file, reached.offset).unwrap());
         (reached, piece.sightings.iter().map(|seen| seen.id.to_string()).collect(), piece.skipped)
     }

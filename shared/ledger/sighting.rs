@@ -100,11 +100,13 @@ impl Piece {
         // A row without an id is one message by its uuid, whatever its other fields say.
         let part = if row.id.is_some() { member.part } else { Part::Input(0) };
         let member = Member { part, ..member };
-        if let Some(last) = self.last.and_then(|at| self.sightings.get(at as usize)) {
-            if *last.id == *id && last.member.part == part && last.without_id == row.id.is_none() {
-                let at = self.last.unwrap_or_default();
-                return self.fold(at, member, [model, session, project]);
-            }
+        if let Some(last) = self.last.and_then(|at| self.sightings.get(at as usize))
+            && *last.id == *id
+            && last.member.part == part
+            && last.without_id == row.id.is_none()
+        {
+            let at = self.last.unwrap_or_default();
+            return self.fold(at, member, [model, session, project]);
         }
         let key = (hash::of_bytes(id_kind(row.id.is_none()), id.as_bytes()), part);
         let new = self.sightings.len() as u32;
@@ -168,12 +170,11 @@ pub(super) fn id_kind(without_id: bool) -> u8 {
 
 /// The name of a message without an id: its uuid, else what it says.
 fn name_without_id<'a>(row: &'a Row<'_>, session: &str) -> Cow<'a, str> {
-    match row.uuid.as_deref() {
-        Some(uuid) => clipped(uuid),
-        None => {
-            let said = format!("{session} {} {:?} {}", row.at, row.usage, row.model);
-            Cow::Owned(format!("row-{:016x}", hash::of_bytes(b'w', said.as_bytes())))
-        }
+    if let Some(uuid) = row.uuid.as_deref() {
+        clipped(uuid)
+    } else {
+        let said = format!("{session} {} {:?} {}", row.at, row.usage, row.model);
+        Cow::Owned(format!("row-{:016x}", hash::of_bytes(b'w', said.as_bytes())))
     }
 }
 
@@ -182,7 +183,8 @@ pub(super) fn clipped(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_TEXT {
         return Cow::Borrowed(text);
     }
-    let head = text.get(..text.floor_char_boundary(LONGEST_TEXT - 20)).unwrap_or_default();
+    let end = (0..=LONGEST_TEXT - 20).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let head = text.get(..end).unwrap_or_default();
     let (a, b) = (hash::of_bytes(b'x', text.as_bytes()), hash::of_bytes(b'y', text.as_bytes()));
     Cow::Owned(format!("{head}~{:016x}", a ^ b.rotate_left(7)))
 }

@@ -4,7 +4,8 @@
 use super::disk::Disk;
 use super::hash;
 use super::index::{self, Index};
-use super::record::{self, Bytes, Id, Place, Record, SIZE};
+use super::layout::{Bytes, SIZE};
+use super::record::{self, Id, Place, Record};
 use super::sighting::id_kind;
 use super::winner::Part;
 use crate::error::{Error, Result};
@@ -210,14 +211,13 @@ impl<'d> Store<'d> {
         if let Some(place) = self.names.get(text) {
             return Ok(*place);
         }
-        let place = match self.find_name(text)? {
-            Some(place) => place,
-            None => {
-                let place = self.length();
-                self.tail.extend(record::name(text));
-                self.index(hash::of_bytes(b'n', text.as_bytes()), place)?;
-                place
-            }
+        let place = if let Some(place) = self.find_name(text)? {
+            place
+        } else {
+            let place = self.length();
+            self.tail.extend(record::name(text));
+            self.index(hash::of_bytes(b'n', text.as_bytes()), place)?;
+            place
         };
         let text: Arc<str> = text.into();
         self.names.insert(Arc::clone(&text), place);

@@ -105,9 +105,19 @@ pub fn update_on(
 
 /// Makes the ledger anew from the transcripts that exist, keeping what only the old one knows.
 pub fn rebuild(world: &World, progress: &Progress<'_>, price: &Price<'_>) -> Result<Outcome> {
+    rebuild_on(&RealDisk, world, progress, price)
+}
+
+/// The same on a disk of the caller's.
+pub fn rebuild_on(
+    disk: &dyn Disk,
+    world: &World,
+    progress: &Progress<'_>,
+    price: &Price<'_>,
+) -> Result<Outcome> {
     let dir = world.paths.usage()?;
     let _lock = Lock::acquire(&dir.join("lock"), Budget::WHOLE.lock_wait)?;
-    let run = Update { disk: &RealDisk, world, budget: &Budget::WHOLE, progress, price, dir: &dir };
+    let run = Update { disk, world, budget: &Budget::WHOLE, progress, price, dir: &dir };
     let rebuilt = State::read(&dir).and_then(|old| match old {
         None if era::was_damaged(&dir) => run.recover(),
         old => {
@@ -137,7 +147,8 @@ fn is_current(seen: &Seen, dir: &Path) -> bool {
     let nothing_new = pending.transcripts.iter().all(|transcript| known(&transcript.path))
         && listing.unreadable.iter().all(known)
         && credits.records.is_empty()
-        && credits.seen == state.seen;
+        && credits.seen == state.seen
+        && !state.book.catching_up;
     let published = || publish::read(dir).is_some_and(|shown| shown.generation == state.generation);
     let shown = if state.generation == 0 { !era::was_damaged(dir) } else { published() };
     all_there && nothing_new && shown
@@ -176,7 +187,9 @@ impl Update<'_> {
     fn recover(&self) -> Result<Outcome> {
         let asides = era::asides(self.dir);
         let aside = asides.last().cloned();
-        let mut old = State::default();
+        // One more than what is published, or an interruption would leave that looking current.
+        let generation = publish::read(self.dir).map_or(0, |shown| shown.generation);
+        let mut old = State { generation, ..State::default() };
         old.book.set_aside = aside.as_ref().map(|aside| aside.to_string_lossy().into_owned());
         Ok(Outcome { set_aside: aside, ..self.anew(&old, None)? })
     }
@@ -242,13 +255,13 @@ impl Update<'_> {
             generation: state.generation + 1,
             ..Outcome::default()
         };
-        let state = self.next_state(seen, tally, taken, bytes_left);
+        let state = Self::next_state(seen, tally, taken, bytes_left);
         state.commit(self.disk, self.dir)?;
         self.publish(&state)?;
         Ok(outcome)
     }
 
-    fn next_state(&self, seen: &Seen, tally: Tally<'_>, taken: Taken, bytes_left: u64) -> State {
+    fn next_state(seen: &Seen, tally: Tally<'_>, taken: Taken, bytes_left: u64) -> State {
         let Seen { listing, state, credits, .. } = seen;
         let is_first = state.generation == 0;
         let mut next = State {

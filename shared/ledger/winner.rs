@@ -155,8 +155,7 @@ pub fn messages(members: &[Member], rank: impl Fn(usize, usize) -> Ordering) -> 
     for (at, member) in each(false, true) {
         match groups.first_mut() {
             Some(group) if !proven => group.members.push(at),
-            None => groups.push(Group::of(at, member)),
-            Some(_) => groups.push(Group::of(at, member)),
+            _ => groups.push(Group::of(at, member)),
         }
     }
     for (at, member) in each(false, false) {

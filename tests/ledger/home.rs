@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shared::clock::Clock;
 use shared::env::Env;
-use shared::ledger::publish::Sum;
+use shared::ledger::publish::{self, Published, Sum};
 use shared::ledger::usage::Total;
 use shared::ledger::{Budget, Ledger, Outcome, update};
 use shared::paths::Paths;
@@ -70,4 +70,9 @@ pub fn counted(world: &World) -> Value {
         all[name] = sums.into_iter().map(|(key, total)| (key, json!(total.usage.fresh()))).collect();
     }
     all
+}
+
+/// What hooks and the status line read.
+pub fn published(world: &World) -> Published {
+    publish::read(&world.paths.usage().expect("a root")).expect("ledger.json")
 }
