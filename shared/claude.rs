@@ -63,10 +63,12 @@ pub fn version(program: &Path) -> Result<String> {
         .stdin(Stdio::null())
         .output()
         .map_err(|error| Error::io("cannot run", program, &error))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let version =
-        text.split_whitespace().next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    version.map(str::to_owned).ok_or_else(|| {
+    version_in(&String::from_utf8_lossy(&output.stdout)).map(str::to_owned).ok_or_else(|| {
         Error::new(Exit::Config, "this does not say which version of Claude Code it is:").at(program)
     })
+}
+
+/// The version in the answer to `--version`, like `2.1.332 (Claude Code)`.
+pub fn version_in(answer: &str) -> Option<&str> {
+    answer.split_whitespace().next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -25,10 +25,20 @@ pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
         return Err(broken(path, 1, "it is empty"));
     }
     serde_json::from_slice(bytes).map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason.split(" at line ").next().unwrap_or_default();
-        broken(path, error.line(), reason)
+        broken(path, error.line(), &reason(&error.to_string()))
     })
+}
+
+/// What the parser says, without its place, and without the value it met: that may be a key.
+fn reason(said: &str) -> String {
+    let said = said.rsplit_once(" at line ").map_or(said, |(said, _)| said);
+    match said.rsplit_once(", expected ") {
+        Some((found, expected)) => {
+            let kind = found.split(['"', '`', '\'']).next().unwrap_or_default().trim_end();
+            format!("{kind}, expected {expected}")
+        }
+        None => said.to_owned(),
+    }
 }
 
 /// Refuses a document that is no object: a derived struct would take an array for its fields in order.
@@ -65,6 +75,15 @@ pub fn line_of(bytes: &[u8], name: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_in_the_wrong_place_is_never_shown() {
+        for text in [r#""sk-secret""#, "[\"sk-secret at line 1, expected x\"]", "4242", "[1.5]", "{\"sk\": 1}"] {
+            let error = parse::<Vec<u32>>(Path::new("/f"), text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("expected") && error.starts_with("/f:1: "), "{error}");
+            assert!(!["sk", "4242", "1.5"].iter().any(|part| error.contains(part)), "{error}");
+        }
+    }
 
     #[test]
     fn a_broken_file_is_named_with_its_line() {

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// All of them.
+pub const PROGRAMS: &[&str] = &["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger"];
+
 /// The folder of the program that runs.
 pub fn folder() -> Option<PathBuf> {
     std::env::current_exe().ok()?.parent().map(Path::to_owned)
@@ -10,4 +13,16 @@ pub fn folder() -> Option<PathBuf> {
 /// Another program of ours.
 pub fn find(name: &str) -> Option<PathBuf> {
     folder().map(|folder| folder.join(name)).filter(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PROGRAMS;
+
+    #[test]
+    fn every_program_of_the_package_is_known() {
+        let manifest = include_str!("../Cargo.toml");
+        let names = manifest.split("[[bin]]").skip(1).filter_map(|bin| bin.split('"').nth(1));
+        assert_eq!(names.collect::<Vec<_>>(), PROGRAMS);
+    }
 }
