@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::search;
 use crate::world::World;
 
 /// The version that this release was tested with, as `tests/claude-version` says.
@@ -29,9 +30,7 @@ pub fn find(world: &World) -> Result<PathBuf> {
     if let Some(path) = running {
         return Ok(path);
     }
-    if let Some(search) = world.env.get(env::PATH)
-        && let Ok(path) = which::which_in("claude", Some(search), "/")
-    {
+    if let Some(path) = search::on_path("claude", &world.env) {
         return Ok(path);
     }
     let home = world.paths.home().ok();

@@ -24,9 +24,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(broken(path, 1, "it is empty"));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
-        broken(path, error.line(), &reason(&error.to_string()))
-    })
+    serde_json::from_slice(bytes).map_err(|error| broken(path, error.line(), &reason(&error.to_string())))
 }
 
 /// What the parser says, without its place, and without the value it met: that may be a key.
@@ -78,7 +76,9 @@ mod tests {
 
     #[test]
     fn a_value_in_the_wrong_place_is_never_shown() {
-        for text in [r#""sk-secret""#, "[\"sk-secret at line 1, expected x\"]", "4242", "[1.5]", "{\"sk\": 1}"] {
+        for text in
+            [r#""sk-secret""#, "[\"sk-secret at line 1, expected x\"]", "4242", "[1.5]", "{\"sk\": 1}"]
+        {
             let error = parse::<Vec<u32>>(Path::new("/f"), text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains("expected") && error.starts_with("/f:1: "), "{error}");
             assert!(!["sk", "4242", "1.5"].iter().any(|part| error.contains(part)), "{error}");

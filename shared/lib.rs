@@ -17,6 +17,7 @@ pub mod program;
 pub mod table;
 pub mod json_text;
 pub mod sibling;
+pub mod search;
 pub mod bin_link;
 pub mod file;
 pub mod lock;

@@ -89,7 +89,7 @@ const BANNED: &[(&str, &[&str], &str)] = &[
     ("unimplemented!(", &[], "finish it"),
     ("fs2::", &["shared/lock.rs"], "locks are taken in one room"),
     ("atty::", &["shared/terminal.rs"], "terminals are asked about in one room"),
-    ("which::", &["shared/claude.rs"], "programs are looked for in one room"),
+    ("which::", &["shared/search.rs"], "programs are looked for in one room"),
     ("ureq", &["bins/mo-preset/"], "only network programs link a network client"),
     ("tokio", &[], "the small programs link no async runtime"),
     ("unsafe {", &["shared/ledger/"], "unsafe code stands in one room at most"),

@@ -90,7 +90,7 @@ examples:
 files:
   $CLAUDE_WORKERS_ROOT (default ~/.claude-workers)/NAME/
 
-exit codes: 0 done, 1 could not, 64 wrong use, 65 a broken file, 69 the provider cannot serve, 74 could not
+exit codes: 0 done, 1 could not (doctor: something needs you), 64 wrong use, 65 a broken file, 69 the provider cannot serve, 74 could not
 write, 75 the worker is busy, 77 the key is missing or refused, 78 wrong model, URL or configuration",
 };
 

@@ -7,9 +7,17 @@ use shared::file::{self, Durability, PROGRAM};
 use shared::name::Name;
 use shared::worker::SHIM;
 
+const BEFORE_NAME: &str = "#!/bin/sh\nexec \"${0%/*}/../.bin/mo-spawn\" ";
+const AFTER_NAME: &str = " \"$@\"\n";
+
 /// The shim's text for this worker.
 pub fn text(name: &Name) -> String {
-    format!("#!/bin/sh\nexec \"${{0%/*}}/../.bin/mo-spawn\" {name} \"$@\"\n")
+    format!("{BEFORE_NAME}{name}{AFTER_NAME}")
+}
+
+/// The name in the text of a shim.
+pub fn named(text: &str) -> Option<&str> {
+    text.strip_prefix(BEFORE_NAME)?.strip_suffix(AFTER_NAME)
 }
 
 /// Writes the shim.
