@@ -3,5 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise, its helpers too")]
 
 mod door;
+mod hook;
+mod identity;
 mod preset;
 mod probe;
+mod spawn;
