@@ -33,7 +33,7 @@ pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
         Err(error) => return Err(error),
     };
     file::refuse_foreign(&place)?;
-    running::refuse(world, name)?;
+    running::refuse(world, name, &projects)?;
     let (count, bytes) = transcripts(&projects);
     // An account's transcripts lie elsewhere, and stay.
     let lost = projects.starts_with(&place) && count > 0;
@@ -43,7 +43,7 @@ pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
         return Ok(Exit::CouldNot);
     }
     let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
-    running::refuse(world, name)?;
+    running::refuse(world, name, &projects)?;
     discard(world, &place)?;
     world.say.note(&format!("removed worker `{name}`"));
     Ok(Exit::Done)

@@ -15,7 +15,7 @@ use crate::{running, shim};
 pub fn run(world: &World, old: &Name, new: &Name) -> Result<Exit> {
     let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
     let worker = Worker::load(&world.paths, old)?;
-    running::refuse(world, old)?;
+    running::refuse(world, old, &worker.projects())?;
     let place = world.paths.worker(new.as_str())?;
     if fs::symlink_metadata(&place).is_ok() {
         return Err(Error::new(Exit::CouldNot, format!("the name `{new}` is taken:")).at(&place));

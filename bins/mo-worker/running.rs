@@ -1,6 +1,7 @@
 //! What a worker runs right now, as its dispatch records and the system say.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -9,22 +10,31 @@ use shared::outcome;
 use shared::record::{Record, Status};
 use shared::world::World;
 
-/// Refuses to touch a worker that runs something.
-pub fn refuse(world: &World, name: &Name) -> Result<()> {
-    let Some(record) = first(world, name)? else { return Ok(()) };
-    let pid = record.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-    Err(Error::new(Exit::Busy, format!("worker `{name}` is at work: dispatch {}{pid}", record.id))
-        .hint("wait until it ends, or stop it, and try again"))
+/// Refuses to touch a worker that runs something. A record whose process ended unseen is closed on the way.
+pub fn refuse(world: &World, name: &Name, projects: &Path) -> Result<()> {
+    for path in files(world)? {
+        let Ok(Some(record)) = Record::read(&path) else { continue };
+        if record.worker != name.as_str() || record.status != Some(Status::Running) {
+            continue;
+        }
+        if outcome::is_alive(&record) {
+            let pid = record.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+            return Err(Error::new(
+                Exit::Busy,
+                format!("worker `{name}` is at work: dispatch {}{pid}", record.id),
+            )
+            .hint("wait until it ends, or stop it, and try again"));
+        }
+        outcome::settle(&path, projects, world.clock.now())?;
+    }
+    Ok(())
 }
 
-fn first(world: &World, name: &Name) -> Result<Option<Record>> {
+/// All dispatch records.
+fn files(world: &World) -> Result<Vec<PathBuf>> {
     let months = fs::read_dir(world.paths.dispatch()?).into_iter().flatten().flatten();
-    let files = months.filter(|month| month.file_name() != "by-session" && month.file_name() != "slots");
-    let mut records = files
-        .flat_map(|month| fs::read_dir(month.path()).into_iter().flatten().flatten())
-        .filter(|file| file.path().extension().is_some_and(|extension| extension == "json"))
-        .filter_map(|file| Record::read(&file.path()).ok().flatten());
-    Ok(records.find(|record| {
-        record.worker == name.as_str() && record.status == Some(Status::Running) && outcome::is_alive(record)
-    }))
+    let months = months.filter(|month| month.file_name() != "by-session" && month.file_name() != "slots");
+    let files = months.flat_map(|month| fs::read_dir(month.path()).into_iter().flatten().flatten());
+    let files = files.map(|file| file.path());
+    Ok(files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect())
 }

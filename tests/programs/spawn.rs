@@ -74,7 +74,9 @@ fn a_key_command_runs_at_launch_and_its_key_is_on_no_disk() {
     world.write("vault/key", "from-the-vault-0123456789\n");
     spawn(&world, &["w", "-p", "x"]).run().code(7);
     assert!(world.read("env").contains("ANTHROPIC_AUTH_TOKEN=from-the-vault-0123456789\n"));
-    for path in world.files().into_iter().filter(|path| path.starts_with(".claude-workers")) {
+    let stored = world.files().into_iter().filter(|path| path.starts_with(".claude-workers"));
+    // The link to the programs is no file.
+    for path in stored.filter(|path| world.path(path).is_file()) {
         let bytes = world.bytes(&path);
         assert!(!String::from_utf8_lossy(&bytes).contains("from-the-vault"), "{}", path.display());
     }
@@ -178,4 +180,24 @@ fn what_it_leaves_running_may_stay_when_asked_to() {
     for (pid, _) in left {
         world.command("/bin/kill").arg(pid.to_string()).run().ok();
     }
+}
+
+#[test]
+fn at_a_terminal_it_becomes_claude_and_the_next_reader_closes_the_record() {
+    let world = World::new();
+    make(&world, "w", true);
+    world.fake("claude", "echo pid-$$; test -t 0 && test -t 1");
+    let program = env!("CARGO_BIN_EXE_mo-spawn");
+    // The two kinds of script(1): util-linux and BSD.
+    let words = if cfg!(target_os = "linux") {
+        vec!["-qec".to_owned(), format!("{program} w"), "/dev/null".to_owned()]
+    } else {
+        ["-q", "/dev/null", program, "w"].map(str::to_owned).to_vec()
+    };
+    let output = world.command("/usr/bin/script").args(words).run().ok();
+    let record = &records(&world)[0];
+    let pid = output.text().trim().trim_start_matches("pid-").parse::<u64>().unwrap();
+    assert_eq!((&record["pid"], &record["status"]), (&pid.into(), &"running".into()));
+    world.command(env!("CARGO_BIN_EXE_mo-worker")).args(["rename", "w", "v"]).run().ok();
+    assert_eq!(records(&world)[0]["status"], "lost");
 }
