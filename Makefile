@@ -5,7 +5,7 @@ CARGO_TARGET_DIR ?= target
 PROGRAMS = $(CARGO_TARGET_DIR)/programs
 DIST = dist/model-orchestration
 
-.PHONY: help build dist install uninstall demo test soak compat lint fmt bench bench-check
+.PHONY: help build dist install uninstall demo test soak compat lint fmt bench bench-ledger bench-check
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -46,6 +46,9 @@ fmt: ## format the code
 bench: ## measure starts and overheads (needs hyperfine and valgrind)
 	scripts/build $(PROGRAMS) nothing
 	scripts/bench $(PROGRAMS)
+
+bench-ledger: ## measure the ledger against grep on a gigabyte of transcripts (needs python3)
+	scripts/bench-ledger
 
 bench-check: build ## fail when an instruction count grew by more than 10 % (needs valgrind)
 	scripts/bench --check $(PROGRAMS)

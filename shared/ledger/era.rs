@@ -128,11 +128,7 @@ fn import_file(
     walk(file, path, length, &mut |place, bytes| match record::read(bytes) {
         Some(Record::Message(message)) if !old.superseded.has(place + 1) => {
             old.hand_over(tally, open, &message)?;
-            if tally.store.is_heavy() {
-                tally.write_sessions()?;
-                tally.store.write(false)?;
-            }
-            Ok(())
+            tally.lighten()
         }
         _ => Ok(()),
     })

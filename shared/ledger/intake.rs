@@ -206,10 +206,6 @@ impl Run<'_, '_> {
         }
         taken.rows += u64::from(piece.rows);
         taken.marks.insert((mark.device, mark.inode), mark);
-        if tally.store.is_heavy() {
-            tally.write_sessions()?;
-            tally.store.write(false)?;
-        }
         Ok(())
     }
 }

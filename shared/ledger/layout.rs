@@ -99,6 +99,13 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// The same bytes with a check that holds: lets a fuzzer past it.
+pub(super) fn sealed(mut bytes: Bytes) -> Bytes {
+    let check = check(&bytes);
+    bytes.iter_mut().skip(CHECK_AT).zip(check.to_le_bytes()).for_each(|(to, from)| *to = from);
+    bytes
+}
+
 /// The check of a record.
 pub(super) fn check(bytes: &Bytes) -> u32 {
     hash::of_bytes(b'c', bytes.get(..CHECK_AT).unwrap_or_default()) as u32

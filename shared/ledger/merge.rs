@@ -63,6 +63,7 @@ impl Tally<'_> {
                 last_session = Some(texts.session);
             }
             self.sight(open, sighting, texts)?;
+            self.lighten()?;
         }
         for (session, usage) in &piece.costs {
             let session = place(self, *session)?;
@@ -72,6 +73,15 @@ impl Tally<'_> {
         for session in &piece.forks {
             let session = place(self, *session)?;
             self.forked(session)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is held when it has grown heavy, so that memory stays bounded whatever is counted.
+    pub(super) fn lighten(&mut self) -> Result<()> {
+        if self.store.is_heavy() {
+            self.write_sessions()?;
+            self.store.write(false)?;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ mod era;
 mod intake;
 mod update;
 mod reader;
+#[doc(hidden)]
+pub mod fuzz;
 
 pub use reader::{Facts, Ledger, Unlogged};
 pub use update::{Budget, Outcome, rebuild, rebuild_on, update, update_on};

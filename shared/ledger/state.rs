@@ -93,7 +93,7 @@ impl State {
     }
 }
 
-fn encode(state: &State) -> Vec<u8> {
+pub(super) fn encode(state: &State) -> Vec<u8> {
     let book = serde_json::to_vec(&state.book).unwrap_or_default();
     let mut bytes = MAGIC.to_vec();
     let mut put = |number: u64| bytes.extend_from_slice(&number.to_le_bytes());
@@ -125,7 +125,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 
-fn decode(bytes: &[u8]) -> Option<State> {
+pub(super) fn decode(bytes: &[u8]) -> Option<State> {
     let end = bytes.len().checked_sub(8)?;
     let body = bytes.get(..end)?;
     if body.get(..8)? != MAGIC

@@ -110,9 +110,9 @@ fn answer(chance: &mut Chance, session: &mut Session) {
             session.id,
         );
         if sidechain {
-            session.agent.push(row)
+            session.agent.push(row);
         } else {
-            session.rows.push(row)
+            session.rows.push(row);
         }
         if chance.one_in(4) {
             session.rows.push((*chance.pick(JUNK)).to_owned());
@@ -138,7 +138,7 @@ fn fork(chance: &mut Chance, parent: &Session, session: &mut Session) {
 }
 
 fn files(chance: &mut Chance, session: Session) -> Vec<File> {
-    let text = |rows: &[String], end: &str| rows.iter().map(|row| format!("{row}{end}")).collect::<String>();
+    let text = |rows: &[String], end: &str| rows.iter().flat_map(|row| [row, end]).collect::<String>();
     let mut main = text(&session.rows, if chance.one_in(9) { "\r\n" } else { "\n" }).into_bytes();
     if chance.one_in(9) {
         main.splice(0..0, *b"\xef\xbb\xbf");

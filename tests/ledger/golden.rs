@@ -9,9 +9,8 @@ use support::golden::{differences, walk};
 fn compare(expect: &Value, counted: &Value, step: Option<usize>) -> Vec<String> {
     let mut wrong = Vec::new();
     let steps = expect.get("steps").and_then(Value::as_array);
-    match (steps, step) {
-        (Some(steps), Some(step)) => wrong.extend(differences("totals", &steps[step], &counted["totals"])),
-        _ => {}
+    if let (Some(steps), Some(step)) = (steps, step) {
+        wrong.extend(differences("totals", &steps[step], &counted["totals"]));
     }
     if step.is_some() {
         return wrong;

@@ -186,7 +186,7 @@ pub fn count_all(files: &[File]) -> Value {
         let order = |worker: &str| (worker != "main", worker.to_owned());
         let old = map.entry(session.to_owned()).or_insert_with(|| worker.to_owned());
         if order(worker) < order(old) {
-            *old = worker.to_owned();
+            worker.clone_into(old);
         }
     };
     for file in files {
@@ -201,13 +201,12 @@ pub fn count_all(files: &[File]) -> Value {
         lines.pop();
         for row in lines.into_iter().filter_map(|line| row(line, file)) {
             keep(&mut seen, &row.session, &file.worker);
-            match &row.id {
-                Some(id) => ids.entry(id.clone()).or_default().push(row),
-                None => {
-                    let old = without.entry(row.uuid.clone()).or_insert_with(|| row.clone());
-                    if rank(&row, old).is_lt() {
-                        *old = row;
-                    }
+            if let Some(id) = &row.id {
+                ids.entry(id.clone()).or_default().push(row)
+            } else {
+                let old = without.entry(row.uuid.clone()).or_insert_with(|| row.clone());
+                if rank(&row, old).is_lt() {
+                    *old = row;
                 }
             }
         }
@@ -231,7 +230,9 @@ pub fn count_all(files: &[File]) -> Value {
         }
     }
     let mut no_id = [0; 6];
-    without.values().for_each(|row| add(&mut no_id, row));
+    for row in without.values() {
+        add(&mut no_id, row);
+    }
     let mut all = json!({"totals": sum(totals), "no_id": sum(no_id)});
     for (name, sums) in by {
         all[name] = json!(sums);
