@@ -10,6 +10,7 @@ mod console;
 mod dispatch;
 mod ending;
 mod environment;
+mod install;
 mod isolation;
 mod outcome;
 mod plugin;

@@ -59,6 +59,11 @@ impl Stage {
         ])
     }
 
+    /// One print-mode turn of the manager with the plugins that are installed.
+    pub(crate) fn installed_session(&self, prompt: &str) -> Run {
+        self.claude().args(["-p", prompt, "--output-format", "json"])
+    }
+
     /// Adds the assembled plugin's marketplace and installs the plugin for the user.
     pub(crate) fn install_plugin(&self) {
         self.claude().args(["plugin", "marketplace", "add"]).arg(dist()).run().ok();
