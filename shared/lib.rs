@@ -47,3 +47,4 @@ pub mod money;
 pub mod ledger;
 pub mod prices;
 pub mod costs;
+pub mod savings;

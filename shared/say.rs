@@ -25,12 +25,16 @@ impl Say {
 
     /// Writes data. A reader that left early (`| head`) is no failure: the rest is not wanted.
     pub fn out(self, text: &str) -> Result<()> {
+        self.data(text).map(|_| ())
+    }
+
+    /// Writes a piece of data; tells whether anybody still wants more.
+    pub fn data(self, text: &str) -> Result<bool> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Error::new(Exit::Io, "cannot write to standard output").caused_by(error))
-            }
-            _ => Ok(()),
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Error::new(Exit::Io, "cannot write to standard output").caused_by(error)),
         }
     }
 

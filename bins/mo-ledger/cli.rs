@@ -2,6 +2,8 @@
 
 use shared::args::{Command, Flag, Program};
 
+use crate::{export, report, savings};
+
 const JSON: Flag = Flag { long: "json", value: "", about: "print JSON for programs" };
 const QUIET: Flag = Flag { long: "quiet", value: "", about: "say nothing when all went well" };
 
@@ -25,6 +27,34 @@ pub static PROGRAM: Program = Program {
             flags: &[JSON, QUIET],
         },
         Command {
+            name: "report",
+            operands: "",
+            takes: (0, 0),
+            about: "show what was used, by day, worker, model and more",
+            flags: report::FLAGS,
+        },
+        Command {
+            name: "savings",
+            operands: "",
+            takes: (0, 0),
+            about: "show what the workers saved, in tokens and money",
+            flags: savings::FLAGS,
+        },
+        Command {
+            name: "statusline",
+            operands: "",
+            takes: (0, 0),
+            about: "print one short line for Claude Code's status line; its JSON comes on standard input",
+            flags: &[],
+        },
+        Command {
+            name: "export",
+            operands: "",
+            takes: (0, 0),
+            about: "print one row a message, for databases and data frames",
+            flags: export::FLAGS,
+        },
+        Command {
             name: "count",
             operands: "[FILE...|-]",
             takes: (0, usize::MAX),
@@ -40,14 +70,20 @@ pub static PROGRAM: Program = Program {
         },
     ],
     flags: &[],
-    more: "\
-examples:
-  mo-ledger update
+    more: r#"examples:
+  mo-ledger savings
+  mo-ledger report --by model --last 7d
+  mo-ledger report --by day --since 2026-11-01 --timezone Europe/Vienna --json
+  mo-ledger export --format csv > messages.csv
   cat session.jsonl | mo-ledger count --json
   find . -name '*.jsonl' | mo-ledger count
 
 files:
   ~/.claude-workers/.usage/ledger.json   the sums, for jq and scripts
   ~/.claude-workers/.usage/              the counted messages
-",
+  ~/.claude-workers/prices.json          your own prices, over the bundled ones: dollars a million tokens
+    {"models": {"my-model": {"input": 1, "output": 2, "cache_read": 0.1}, "qwen*": {"input": 0, "output": 0}}}
+
+Fresh tokens are input, cache writes and output; cache reads stand apart.
+"#,
 };

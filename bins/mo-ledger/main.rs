@@ -1,11 +1,20 @@
 //! mo-ledger: every token counted once. What each command does is in the room of its name.
 
+mod calendar;
 mod check;
 mod cli;
 mod count;
+mod export;
+mod figures;
 mod fresh;
 mod progress;
 mod rebuild;
+mod report;
+mod saved;
+mod savings;
+mod selection;
+mod statusline;
+mod sums;
 mod update;
 
 use std::process::ExitCode;
@@ -26,6 +35,10 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
         "rebuild" => rebuild::run(world, matches),
         "count" => count::run(world, matches),
         "check" => check::run(world, matches),
+        "report" => report::run(world, matches),
+        "savings" => savings::run(world, matches),
+        "statusline" => statusline::run(world),
+        "export" => export::run(world, matches),
         other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
     }
 }

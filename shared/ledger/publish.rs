@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The format of `ledger.json`.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 /// Above this a `ledger.json` is not ours.
 const CAP: u64 = 4 << 20;
 
