@@ -18,3 +18,4 @@ mod home;
 mod json;
 mod property;
 mod reference;
+mod reports;
