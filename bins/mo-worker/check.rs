@@ -125,7 +125,7 @@ fn tell(
     for trouble in troubles {
         world.say.hint(&trouble.what_next(name.as_str()));
     }
-    if answers.values().any(|(_, answer, _)| matches!(answer, Answer::NoAnswer(_))) {
+    if answers.values().any(|(_, answer, _)| matches!(answer, Answer::Silent(_))) {
         world.say.hint(&format!(
             "`{} --version` and `mo-worker doctor` show whether Claude Code is too old or broken",
             program.display()

@@ -35,7 +35,7 @@ pub enum Answer {
     /// It took too long.
     TooLate(Duration),
     /// No answer that we understand: mo-spawn or Claude Code failed.
-    NoAnswer(String),
+    Silent(String),
 }
 
 impl Answer {
@@ -46,7 +46,7 @@ impl Answer {
             Self::Wrong(_) => "wrong-answer",
             Self::Refused(trouble, _) => trouble.name(),
             Self::TooLate(_) => "timeout",
-            Self::NoAnswer(_) => "no-answer",
+            Self::Silent(_) => "no-answer",
         }
     }
 
@@ -57,7 +57,7 @@ impl Answer {
             Self::Wrong(said) => format!("answers, but not what it was asked: {}", flatten(said, 60)),
             Self::Refused(trouble, words) => format!("{}: {}", trouble.text(), flatten(words, 200)),
             Self::TooLate(after) => format!("no answer within {} s", after.as_secs()),
-            Self::NoAnswer(why) => format!("Claude Code gave no answer: {}", flatten(why, 200)),
+            Self::Silent(why) => format!("Claude Code gave no answer: {}", flatten(why, 200)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Answer {
             Self::Right => None,
             Self::Refused(trouble, _) => Some(trouble.exit()),
             Self::TooLate(_) => Some(Exit::TimedOut),
-            Self::Wrong(_) | Self::NoAnswer(_) => Some(Exit::CouldNot),
+            Self::Wrong(_) | Self::Silent(_) => Some(Exit::CouldNot),
         }
     }
 }
@@ -143,7 +143,7 @@ fn read(output: &str, errors: &str) -> Answer {
     let line = output.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
     let Ok(outcome) = serde_json::from_str::<Outcome>(line) else {
         let said = [errors, output].into_iter().find(|text| !text.trim().is_empty());
-        return Answer::NoAnswer(said.unwrap_or("no output").trim().to_owned());
+        return Answer::Silent(said.unwrap_or("no output").trim().to_owned());
     };
     if outcome.is_error {
         return Answer::Refused(
@@ -169,7 +169,7 @@ mod tests {
             r#"{"is_error":true,"result":"x","api_error_status":404,"api_error_type":"not_found_error"}"#;
         assert_eq!(read(refused, "").kind(), "model");
         assert_eq!(read(&refused.replace("\"not_found_error\"", "null"), "").kind(), "url");
-        assert_eq!(read("", "unknown option"), Answer::NoAnswer("unknown option".into()));
+        assert_eq!(read("", "unknown option"), Answer::Silent("unknown option".into()));
         assert_eq!(read("[1]", "").exit(), Some(Exit::CouldNot));
     }
 }

@@ -120,7 +120,8 @@ fn every_console_block_of_the_plugin_runs_as_it_stands() {
         entries.flatten().map(move |entry| format!("{folder}/{}", entry.file_name().to_string_lossy()))
     });
     let mut read = 0;
-    for document in files.filter(|name| name.ends_with(".md")) {
+    for document in files.filter(|name| std::path::Path::new(name).extension().is_some_and(|end| end == "md"))
+    {
         Reader::new(true).read(&document);
         read += 1;
     }

@@ -202,7 +202,7 @@ pub fn count_all(files: &[File]) -> Value {
         for row in lines.into_iter().filter_map(|line| row(line, file)) {
             keep(&mut seen, &row.session, &file.worker);
             if let Some(id) = &row.id {
-                ids.entry(id.clone()).or_default().push(row)
+                ids.entry(id.clone()).or_default().push(row);
             } else {
                 let old = without.entry(row.uuid.clone()).or_insert_with(|| row.clone());
                 if rank(&row, old).is_lt() {

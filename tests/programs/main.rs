@@ -1,6 +1,10 @@
 //! The programs, run as a user runs them, in sealed worlds. One module a program.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise, its helpers too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise, its helpers too"
+)]
 
 mod door;
 mod hook;
