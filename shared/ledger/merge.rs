@@ -278,24 +278,31 @@ impl Tally<'_> {
         sessions.sort_unstable();
         sessions.dedup();
         self.empty(&sessions)?;
-        for place in 0..self.store.length() {
-            if superseded.has(place + 1) {
-                continue;
-            }
-            let Record::Message(message) = self.store.record(place)? else { continue };
-            if message.further {
-                continue;
-            }
-            if message.next_part == 0 {
-                self.add(counted(&message, message.member.finished))?;
-                continue;
-            }
-            let id = self.store.id(message.id)?;
-            for message in self.messages(Wanted::of(&id, message.without_id), &message)? {
-                self.add(message)?;
+        let mut place = 0;
+        while place < self.store.length() {
+            for bytes in self.store.block(place)? {
+                place += 1;
+                let current = super::record::is_message(&bytes) && !superseded.has(place);
+                if let Some(Record::Message(message)) = super::record::read(&bytes).filter(|_| current) {
+                    self.count_record(&message)?;
+                }
             }
         }
         self.recount = false;
+        Ok(())
+    }
+
+    fn count_record(&mut self, message: &Message) -> Result<()> {
+        if message.further {
+            return Ok(());
+        }
+        if message.next_part == 0 {
+            return self.add(counted(message, message.member.finished));
+        }
+        let id = self.store.id(message.id)?;
+        for message in self.messages(Wanted::of(&id, message.without_id), message)? {
+            self.add(message)?;
+        }
         Ok(())
     }
 }

@@ -15,6 +15,7 @@ mod record;
 pub mod disk;
 mod index;
 mod store;
+mod names;
 pub mod book;
 mod state;
 mod tally;

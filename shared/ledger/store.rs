@@ -5,7 +5,7 @@ use super::disk::Disk;
 use super::hash;
 use super::index::{self, Index};
 use super::layout::{Bytes, SIZE};
-use super::record::{self, Id, Place, Record};
+use super::record::{self, Place, Record};
 use super::sighting::id_kind;
 use super::winner::Part;
 use crate::error::{Error, Result};
@@ -50,11 +50,11 @@ pub(super) struct Store<'d> {
     file: File,
     /// Records below this stand in the file; the tail follows.
     written: Place,
-    tail: Vec<Bytes>,
+    pub(super) tail: Vec<Bytes>,
     index: Index<'d>,
     unsynced: bool,
-    names: HashMap<Arc<str>, Place>,
-    texts: HashMap<Place, Arc<str>>,
+    pub(super) names: HashMap<Arc<str>, Place>,
+    pub(super) texts: HashMap<Place, Arc<str>>,
 }
 
 impl<'d> Store<'d> {
@@ -144,103 +144,17 @@ impl<'d> Store<'d> {
         })
     }
 
-    /// The text of a message's id.
-    pub(super) fn id(&self, id: Id) -> Result<String> {
-        match id {
-            Id::Inline { length, bytes } => {
-                let text = bytes.get(..usize::from(length)).unwrap_or_default();
-                Ok(String::from_utf8_lossy(text).into_owned())
-            }
-            Id::Name(place) => self.read_name(place),
-        }
-    }
-
-    /// Whether a message's id is this text.
-    pub(super) fn is_id(&self, id: Id, wanted: &str) -> Result<bool> {
-        match id {
-            Id::Inline { length, bytes } => Ok(bytes.get(..usize::from(length)) == Some(wanted.as_bytes())),
-            Id::Name(place) => Ok(self.read_name(place)? == wanted),
-        }
-    }
-
     /// The file of records, for messages.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A text as an id: short ones stand in the record.
-    pub(super) fn id_of(&mut self, text: &str) -> Result<Id> {
-        let mut bytes = [0; record::INLINE_ID];
-        match bytes.get_mut(..text.len()) {
-            Some(head) => {
-                head.copy_from_slice(text.as_bytes());
-                Ok(Id::Inline { length: text.len() as u8, bytes })
-            }
-            None => Ok(Id::Name(self.name(text)?)),
-        }
-    }
-
-    fn read_name(&self, place: Place) -> Result<String> {
-        let Record::Name { length, head } = self.record(place)? else {
-            return Err(broken(&self.path, &format!("record {place} should be a name")));
-        };
-        let mut text = head;
-        let mut next = place;
-        while text.len() < length {
-            next += 1;
-            match self.record(next)? {
-                Record::More(part) if !part.is_empty() => text.extend(part),
-                _ => return Err(broken(&self.path, &format!("the name at {place} breaks off"))),
-            }
-        }
-        String::from_utf8(text).map_err(|_| broken(&self.path, &format!("the name at {place} is no text")))
-    }
-
-    /// The text of a name.
-    pub(super) fn text(&mut self, place: Place) -> Result<Arc<str>> {
-        if let Some(text) = self.texts.get(&place) {
-            return Ok(Arc::clone(text));
-        }
-        let text: Arc<str> = self.read_name(place)?.into();
-        self.texts.insert(place, Arc::clone(&text));
-        Ok(text)
-    }
-
-    /// The place of a name, which is added when it is new.
-    pub(super) fn name(&mut self, text: &str) -> Result<Place> {
-        if let Some(place) = self.names.get(text) {
-            return Ok(*place);
-        }
-        let place = if let Some(place) = self.find_name(text)? {
-            place
-        } else {
-            let place = self.length();
-            self.tail.extend(record::name(text));
-            self.index(hash::of_bytes(b'n', text.as_bytes()), place)?;
-            place
-        };
-        let text: Arc<str> = text.into();
-        self.names.insert(Arc::clone(&text), place);
-        self.texts.insert(place, text);
-        Ok(place)
-    }
-
-    /// The place of a name that is already there.
-    pub(super) fn find_name(&mut self, text: &str) -> Result<Option<Place>> {
-        for place in self.candidates(hash::of_bytes(b'n', text.as_bytes()))? {
-            if matches!(self.record(place)?, Record::Name { .. }) && self.read_name(place)? == text {
-                return Ok(Some(place));
-            }
-        }
-        Ok(None)
-    }
-
-    fn candidates(&mut self, hash: u64) -> Result<Vec<Place>> {
+    pub(super) fn candidates(&mut self, hash: u64) -> Result<Vec<Place>> {
         let length = self.length();
         self.index.candidates(hash, length).map_err(|error| self.index_error(&error))
     }
 
-    fn index(&mut self, hash: u64, place: Place) -> Result<()> {
+    pub(super) fn index(&mut self, hash: u64, place: Place) -> Result<()> {
         self.index.insert(hash, place).map_err(|error| self.index_error(&error))
     }
 
@@ -313,6 +227,18 @@ impl<'d> Store<'d> {
         self.index.flush(self.written, sync).map_err(|error| self.index_error(&error))
     }
 
+    /// Some records from a place on, at least one where there is one.
+    pub(super) fn block(&self, place: Place) -> Result<Vec<Bytes>> {
+        if place >= self.written {
+            return Ok(self.tail.get((place - self.written) as usize..).unwrap_or_default().to_vec());
+        }
+        let mut records = vec![[0; SIZE]; ((self.written - place) as usize).min(STRIDE)];
+        self.file
+            .read_exact_at(records.as_flattened_mut(), u64::from(place) * SIZE as u64)
+            .map_err(|error| Error::io("cannot read", &self.path, &error))?;
+        Ok(records)
+    }
+
     /// Walks over all records in order, with the version each one supersedes.
     pub(super) fn walk(&self, mut each: impl FnMut(Place, &Bytes) -> Result<()>) -> Result<()> {
         walk(&self.file, &self.path, self.written, &mut each)?;
@@ -364,23 +290,6 @@ pub(super) fn grant_key(session: Place, number: u32) -> u64 {
 mod tests {
     use super::super::disk::RealDisk;
     use super::*;
-
-    #[test]
-    fn names_are_told_once_and_survive_a_lost_index() {
-        let dir = tempfile::tempdir().unwrap();
-        let long = "long ".repeat(200);
-        let texts = ["a", "", &long];
-        let mut store = Store::open(&RealDisk, dir.path(), 1, 0).unwrap();
-        let places = texts.map(|text| store.name(text).unwrap());
-        assert_eq!(texts.map(|text| store.name(text).unwrap()), places);
-        store.write(true).unwrap();
-        let length = store.length();
-        std::fs::remove_file(dir.path().join("index.1.0")).unwrap();
-        let mut store = Store::open(&RealDisk, dir.path(), 1, length).unwrap();
-        assert_eq!(texts.map(|text| store.name(text).unwrap()), places);
-        assert_eq!(&*store.text(places[2]).unwrap(), long);
-        assert_eq!(store.length(), length);
-    }
 
     #[test]
     fn a_damaged_record_and_a_short_file_are_told() {

@@ -12,6 +12,7 @@ mod credit;
 mod crowd;
 mod faults;
 mod files;
+mod full;
 mod fuzz;
 mod golden;
 mod home;
