@@ -1,10 +1,13 @@
 //! What tokens cost their user: list prices, except that a worker who is paid by the month costs nothing more.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::ledger::book::Cell;
+use crate::ledger::disk::RealDisk;
 use crate::ledger::usage::Usage;
+use crate::ledger::{Budget, Outcome, update_on};
 use crate::money::Money;
 use crate::prices::Prices;
 use crate::roster;
@@ -63,6 +66,17 @@ impl Costs {
             Some(sum + price?.band(&total.usage, from, to)?)
         })
     }
+}
+
+/// Brings the ledger up to date, and publishes what everything cost; `progress` is told how far it is.
+pub fn update_ledger(
+    world: &World,
+    budget: &Budget,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Outcome> {
+    // Read only when there is something to publish.
+    let costs = LazyCell::new(|| Costs::load(world).0);
+    update_on(&RealDisk, world, budget, progress, &|worker, model, cell| costs.cell(worker, model, cell))
 }
 
 #[cfg(test)]

@@ -100,6 +100,16 @@ impl Paths {
         Ok(self.root()?.join(".dispatch"))
     }
 
+    /// The directory that leads from sessions to the dispatches they gave away.
+    pub fn dispatches(&self) -> Result<PathBuf> {
+        Ok(self.dispatch()?.join("by-session"))
+    }
+
+    /// The directory of the dispatches that this session gave away.
+    pub fn dispatches_of(&self, session: &str) -> Result<PathBuf> {
+        Ok(self.dispatches()?.join(session))
+    }
+
     /// The directory of our own logs.
     pub fn log(&self) -> Result<PathBuf> {
         Ok(self.root()?.join(".log"))

@@ -208,7 +208,7 @@ impl Record {
         let Some(session) = self.manager_session.as_deref().filter(|session| is_session(session)) else {
             return Ok(());
         };
-        let directory = paths.dispatch()?.join("by-session").join(session);
+        let directory = paths.dispatches_of(session)?;
         file::create_private_dir(&directory)?;
         let link = directory.join(&self.id);
         // Relative, so that the root can be moved as a whole.
@@ -228,13 +228,13 @@ pub fn of_session(paths: &Paths, session: &str) -> Result<Vec<Record>> {
     if !is_session(session) {
         return Ok(Vec::new());
     }
-    let directory = paths.dispatch()?.join("by-session").join(session);
+    let directory = paths.dispatches_of(session)?;
     let Ok(entries) = fs::read_dir(&directory) else { return Ok(Vec::new()) };
     Ok(entries.flatten().filter_map(|entry| Record::read(&entry.path()).ok().flatten()).collect())
 }
 
 /// Whether this can be a session's id, and so a directory's name.
-fn is_session(text: &str) -> bool {
+pub fn is_session(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')

@@ -9,6 +9,8 @@ use shared::exit::Exit;
 /// The largest event that is read; real ones hold a tool's output at most.
 const CAP: u64 = 8 << 20;
 
+const SESSION: &[u8] = br#""session_id":""#;
+
 /// What all events have in common.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -42,9 +44,26 @@ pub fn parse(bytes: &[u8]) -> Result<Event> {
         .map_err(|error| Error::new(Exit::Data, "cannot understand the event").caused_by(error))
 }
 
+/// The session, read off without parsing: the client writes it first, in this spelling. Inside of strings
+/// the quotes would be escaped, so nothing that a tool printed can stand in for it.
+pub fn session_at_a_glance(bytes: &[u8]) -> Option<&str> {
+    let at = memchr::memmem::find(bytes, SESSION)?;
+    let rest = bytes.get(at + SESSION.len()..)?;
+    let end = memchr::memchr(b'"', rest)?;
+    std::str::from_utf8(rest.get(..end)?).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, session_at_a_glance};
+
+    #[test]
+    fn the_session_is_read_off() {
+        let event = br#"{"session_id":"s-1","tool_input":{"session_id":"evil"},"tool_response":"\"session_id\":\"x\""}"#;
+        assert_eq!(session_at_a_glance(event), Some("s-1"));
+        assert_eq!(session_at_a_glance(br#"{"x":"\"session_id\":\"x\""}"#), None);
+        assert_eq!(session_at_a_glance(br#"{"session_id":"cut"#), None);
+    }
 
     #[test]
     fn unknown_fields_pass_and_wrong_types_do_not() {

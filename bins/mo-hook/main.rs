@@ -2,11 +2,13 @@
 //! whatever goes wrong on our side is silence, exit code 0 and one line in a bounded log.
 
 mod answer;
+mod ended;
 mod event;
 mod failsafe;
 mod inventory;
 mod log;
 mod rules;
+mod savings;
 mod session_start;
 
 use std::process::ExitCode;
@@ -22,10 +24,13 @@ const HELP: &str = "\
 mo-hook - what Claude Code's hooks run; reads the event on standard input
 
 usage:
-  mo-hook session-start       delegation rules and the inventory of workers
+  mo-hook session-start       delegation rules, the inventory of workers, what they have done so far
+  mo-hook post-tool-use       what the workers did of this session's work, when a dispatch has ended
+  mo-hook user-prompt-submit  the same, for dispatches that ran in the background
+  mo-hook stop                the same
 
 An event it does not know is nobody's business: nothing is printed, exit code 0.
-Off: MODEL_ORCHESTRATION_DELEGATION=off (rules).
+Off: MODEL_ORCHESTRATION_DELEGATION=off (rules), MODEL_ORCHESTRATION_SAVINGS=off (savings).
 Trouble of its own goes to $CLAUDE_WORKERS_ROOT/.log/hook.log.
 ";
 
@@ -49,6 +54,7 @@ fn main() -> ExitCode {
 fn run(world: &World, subcommand: &str) -> Result<()> {
     match subcommand {
         "session-start" => session_start::run(world),
+        "post-tool-use" | "user-prompt-submit" | "stop" => savings::tell(world),
         _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use shared::world::World;
 use shared::{bin_link, roster};
 
 use crate::answer::{Answer, Context};
-use crate::{event, inventory, log, rules};
+use crate::{ended, event, inventory, log, rules, savings};
 
 /// More than 10,000 characters Claude Code puts into a file and shows a short piece of.
 const MOST: usize = 9_000;
@@ -18,15 +18,20 @@ pub fn run(world: &World) -> Result<()> {
     if child_env::depth(&world.env) > 0 {
         return Ok(());
     }
-    event::parse(&bytes)?;
+    let event = event::parse(&bytes)?;
     if world.paths.root()?.is_dir()
         && let Err(error) = bin_link::keep(world)
     {
         // The rules hold without the link.
         log::note(world, "session-start", &error);
     }
-    let answer = Answer { system_message: None, hook_specific_output: context(world)? };
-    answer.give(world)
+    let said =
+        ended::forget_old(world).and_then(|()| savings::start_line(world, &event.session_id, &event.source));
+    let system_message = said.unwrap_or_else(|error| {
+        log::note(world, "session-start", &error);
+        None
+    });
+    Answer { system_message, hook_specific_output: context(world)? }.give(world)
 }
 
 /// The text for the model, unless the user switched it off.

@@ -1,12 +1,9 @@
 //! A ledger that is as new as it can be: brought up to date, then opened. What cannot be brought up to date
 //! just now is said, and reported as it stands.
 
-use std::cell::LazyCell;
-
-use shared::costs::Costs;
+use shared::costs::{Costs, update_ledger};
 use shared::error::Result;
-use shared::ledger::disk::RealDisk;
-use shared::ledger::{Budget, Ledger, Outcome, update_on};
+use shared::ledger::{Budget, Ledger, Outcome};
 use shared::world::World;
 
 use crate::progress::Progress;
@@ -14,15 +11,7 @@ use crate::progress::Progress;
 /// Brings the ledger up to date, with a bar on a terminal where one is wanted.
 pub fn update(world: &World, budget: &Budget, bar: bool) -> Result<Outcome> {
     let progress = Progress::new(world, bar);
-    // Read only when there is something to publish.
-    let costs = LazyCell::new(|| Costs::load(world).0);
-    let outcome = update_on(
-        &RealDisk,
-        world,
-        budget,
-        &|done, total| progress.show(done, total),
-        &|worker, model, cell| costs.cell(worker, model, cell),
-    );
+    let outcome = update_ledger(world, budget, &|done, total| progress.show(done, total));
     progress.end();
     outcome
 }

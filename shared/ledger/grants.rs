@@ -54,6 +54,7 @@ impl Tally<'_> {
         } else {
             self.recount |= !is_empty && said.from <= last_at;
         }
+        self.bring(manager)?;
         let place = self.store.length();
         self.join(manager, place, &mut new)?;
         let place = self.store.add(grant_key(session, number), |previous| new.bytes(previous))?;
@@ -72,6 +73,7 @@ impl Tally<'_> {
         } else {
             self.leave(old)?;
             // A version of its own: the old manager's chain still leads through the old one.
+            self.bring(new.manager)?;
             let next = self.store.length();
             self.join(new.manager, next, &mut new)?;
             self.store.add(key, |_| new.bytes(place + 1))?
@@ -80,6 +82,11 @@ impl Tally<'_> {
             *grant = Granted { place, grant: new };
         }
         Ok(())
+    }
+
+    /// Brings a manager into memory. That may add names to the store, so it comes before a place is taken.
+    fn bring(&mut self, manager: u32) -> Result<()> {
+        manager.checked_sub(1).map_or(Ok(()), |manager| self.known(manager).map(|_| ()))
     }
 
     /// A manager is credited with what a grant counts.

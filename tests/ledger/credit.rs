@@ -2,7 +2,7 @@
 
 use crate::home::{counted, published, updated, world};
 use serde_json::{Value, json};
-use shared::ledger::rebuild;
+use shared::ledger::{Budget, rebuild, update};
 use shared::world::World;
 use std::fs;
 
@@ -159,4 +159,16 @@ fn only_the_last_manager_sessions_are_published_and_an_old_one_comes_back() {
     updated(&home.world);
     let back = &published(&home.world).sessions[&format!("m{gone}")];
     assert_eq!((back.main, back.by_worker["glm"]), (5, 1 + gone));
+}
+
+#[test]
+fn a_record_that_is_read_before_any_row_of_its_manager_counts_the_same() {
+    let home = Home::new();
+    home.answer(".claude", "boss", 0, 100);
+    home.answer(GLM, "w1", 1, 30);
+    home.record("d-1", "glm", Some("boss"), &["w1"], 1);
+    // A hook that can afford no transcript still takes in the record.
+    let nothing = Budget { max_bytes: 0, ..Budget::WHOLE };
+    assert!(update(&home.world, &nothing).unwrap().bytes_left > 0);
+    assert_eq!(home.sessions(), json!({"boss": {"fresh": 130, "main": 100, "by_worker": {"glm": 30}}}));
 }

@@ -11,4 +11,5 @@ mod hook;
 mod identity;
 mod preset;
 mod probe;
+mod savings;
 mod spawn;
