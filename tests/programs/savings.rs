@@ -182,12 +182,6 @@ fn a_long_history_is_left_to_rebuild_and_the_start_line_says_so() {
     let not_counted = "not all counted yet; run `mo-ledger rebuild` once";
     assert!(said(&world, "session-start").unwrap().contains(not_counted));
     assert_eq!(said(&world, "post-tool-use"), None);
-    assert!(
-        world.path(USAGE).join("ledger.json").exists(),
-        "{:?} {}",
-        world.files(),
-        fs::read_to_string(world.path(".claude-workers/.log/hook.log")).unwrap_or_default()
-    );
     assert!(world.read(format!("{USAGE}/ledger.json")).contains("\"catching_up\": true"));
     assert_eq!(said(&world, "post-tool-use"), None);
     assert!(said(&world, "session-start").unwrap().contains(not_counted));
