@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise, its helpers too"
 )]
 
+mod doctor;
 mod door;
 mod hook;
 mod identity;
@@ -13,3 +14,5 @@ mod preset;
 mod probe;
 mod savings;
 mod spawn;
+mod staff;
+mod tree;
