@@ -109,7 +109,7 @@ impl Program {
         let mut parser = lexopt::Parser::from_args(words);
         let mut command = self.commands.iter().find(|command| command.name.is_empty());
         let mut matches = Matches::default();
-        while let Some(word) = parser.next().map_err(|error| self.wrong(error.to_string()))? {
+        while let Some(word) = parser.next().map_err(|error| self.wrong(unreadable(&error)))? {
             match word {
                 Arg::Short('h') => return Ok(Request::Print(self.help(command, false))),
                 Arg::Long("help") => return Ok(Request::Print(self.help(command, true))),
@@ -263,6 +263,14 @@ fn push_flags(text: &mut String, flags: &[&Flag]) {
 }
 
 /// The name of the operand that is missing after `given` ones.
+/// What the parser says, without the value it met: that may be a key.
+fn unreadable(error: &lexopt::Error) -> String {
+    match error {
+        lexopt::Error::UnexpectedValue { option, .. } => format!("{option} takes no value"),
+        other => other.to_string(),
+    }
+}
+
 fn missing(command: &Command, given: usize) -> String {
     let named = command.operands.split_whitespace().filter(|word| !word.starts_with('[')).nth(given);
     named.unwrap_or("an operand").trim_end_matches('…').to_owned()
@@ -335,6 +343,12 @@ mod tests {
         assert_eq!((matches.operand(0).unwrap(), matches.operand(1).unwrap()), ("a", "b"));
         assert_eq!(matches.value("note"), Some("x"));
         assert!(matches.has("json"));
+    }
+
+    #[test]
+    fn a_value_that_no_flag_takes_is_not_repeated() {
+        let error = parse(&["list", "--json=sk-secret"]).unwrap_err();
+        assert_eq!((error.exit(), error.to_string().as_str()), (Exit::Usage, "--json takes no value"));
     }
 
     #[test]

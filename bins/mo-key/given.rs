@@ -10,13 +10,31 @@ use shared::secret::{CAP, Secret};
 use shared::world::World;
 use zeroize::Zeroizing;
 
-/// A second operand can only be a key.
-pub fn refuse_arguments(matches: &Matches) -> Result<()> {
-    if matches.operands().len() < 2 {
-        return Ok(());
+/// No name of a worker that people type is as long as this, and every key is longer.
+const LONG_NAME: usize = 20;
+
+/// The worker's name. What stands in its place may be a key, and is not repeated then; a second operand can only
+/// be one.
+pub fn name(world: &World, matches: &Matches) -> Result<Name> {
+    if matches.operands().len() > 1 {
+        return Err(on_the_command_line("a key must not stand on the command line"));
     }
-    Err(Error::new(Exit::Usage, "a key must not stand on the command line: others can read it there, and your shell keeps it")
-        .hint("if that was a real key, make a new one at the provider; then pipe it in, or run mo-key with the name only"))
+    let Ok(name) = Name::parse(matches.operand(0)?) else {
+        return Err(on_the_command_line(
+            "this is no worker's name, and if it is a key, it must not stand here",
+        ));
+    };
+    if name.as_str().len() >= LONG_NAME && !world.paths.worker(name.as_str())?.exists() {
+        return Err(on_the_command_line(
+            "there is no such worker, and if it is a key, it must not stand here",
+        ));
+    }
+    Ok(name)
+}
+
+fn on_the_command_line(what: &str) -> Error {
+    Error::new(Exit::Usage, format!("{what}: others can read it there, and your shell keeps it"))
+        .hint("if that was a real key, make a new one at the provider; then pipe it in, or run mo-key with the name only")
 }
 
 /// What to say when both a command and no key at all are wanted.

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use shared::args::{Command, Flag, Matches, Program};
 use shared::error::Result;
 use shared::exit::Exit;
-use shared::name::Name;
 use shared::program;
 use shared::world::World;
 
@@ -39,7 +38,8 @@ examples:
 files:
   $CLAUDE_WORKERS_ROOT/NAME/settings.json     mode 0600; only the key in it changes
 
-exit codes: 0 stored, 64 wrong use, 65 this is no key, 74 could not write, 78 the worker is broken",
+exit codes: 0 stored, 64 wrong use, 65 this is no key, or a file of the worker is broken, 74 could not read
+or write, 75 another program holds the lock, 78 a file of the worker is not its own",
 };
 
 fn main() -> ExitCode {
@@ -47,8 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn work(world: &World, matches: &Matches) -> Result<Exit> {
-    given::refuse_arguments(matches)?;
-    let name = Name::parse(matches.operand(0)?)?;
+    let name = given::name(world, matches)?;
     match (matches.has("remove"), matches.value("from-command")) {
         (true, Some(_)) => Err(given::both()),
         (true, None) => store::forget(world, &name),
