@@ -35,10 +35,13 @@ pub struct Normalised {
 }
 
 impl Normalised {
-    /// What to tell the user about the removed end; nothing when only a slash went.
+    /// What to tell the user about the removed end.
     pub fn remark(&self) -> Option<String> {
-        if self.removed.trim_matches('/').is_empty() {
+        if self.removed.is_empty() {
             return None;
+        }
+        if self.removed.trim_matches('/').is_empty() {
+            return Some(format!("using {} without the `/` at its end", self.url));
         }
         Some(format!(
             "using {} without `{}`: Claude Code adds /v1/messages itself",
@@ -260,8 +263,11 @@ mod tests {
         ] {
             let parsed = BaseUrl::parse(typed).unwrap();
             assert_eq!((parsed.url.as_str(), parsed.removed.as_str()), (kept, removed), "{typed}");
-            assert_eq!(parsed.remark().is_some(), removed.contains("v1"), "{typed}");
+            assert_eq!(parsed.remark().is_some(), !removed.is_empty(), "{typed}");
         }
+        assert!(
+            BaseUrl::parse("https://h/").unwrap().remark().unwrap().ends_with("without the `/` at its end")
+        );
         assert_eq!(
             BaseUrl::parse("https://h/v1/").unwrap().remark().unwrap(),
             "using https://h without `/v1`: Claude Code adds /v1/messages itself"
