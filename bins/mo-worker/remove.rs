@@ -34,11 +34,15 @@ pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
     };
     file::refuse_foreign(&place)?;
     running::refuse(world, name, &projects)?;
+    if !yes && !world.terminal.stdin {
+        return Err(Error::new(Exit::Usage, format!("removing worker `{name}` needs a yes"))
+            .hint("say --yes: there is no terminal to ask on"));
+    }
     let (count, bytes) = transcripts(&projects);
     // An account's transcripts lie elsewhere, and stay.
     let lost = projects.starts_with(&place) && count > 0;
     let counted = lost && count_tokens(world);
-    if !yes && !confirmed(world, name, &place, lost.then_some((count, bytes, counted)))? {
+    if !yes && !confirmed(world, &place, lost.then_some((count, bytes, counted)))? {
         world.say.note("nothing was removed");
         return Ok(Exit::CouldNot);
     }
@@ -49,11 +53,7 @@ pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn confirmed(world: &World, name: &Name, place: &Path, lost: Option<(usize, u64, bool)>) -> Result<bool> {
-    if !world.terminal.stdin {
-        return Err(Error::new(Exit::Usage, format!("removing worker `{name}` needs a yes"))
-            .hint("say --yes: there is no terminal to ask on"));
-    }
+fn confirmed(world: &World, place: &Path, lost: Option<(usize, u64, bool)>) -> Result<bool> {
     let mut question =
         format!("This removes {} with its key and settings", paths::shown(place, &world.paths));
     if let Some((count, bytes, counted)) = lost {
