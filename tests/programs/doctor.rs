@@ -150,8 +150,9 @@ fn programs_that_do_not_belong_together_are_told() {
     let other = house.world.fake("mo-worker", "echo mo-worker 0.0.2");
     house.complains(0, &["PATH has another mo-worker"]).stdout_has("0.0.2");
     fs::remove_file(other).unwrap();
-    let path =
-        house.world.vars()[OsStr::new("PATH")].to_string_lossy().replace(&*house.folder.to_string_lossy(), "/nowhere");
+    let path = house.world.vars()[OsStr::new("PATH")]
+        .to_string_lossy()
+        .replace(&*house.folder.to_string_lossy(), "/nowhere");
     house
         .doctor(&[])
         .var("PATH", path)
