@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use support::World;
 use support::tmpfs::{ReadOnly, SmallDisk};
-use support::{Run, World};
 
-use crate::staff::{KEY, create, file, mo_key, mo_worker, unprivileged, with_workers};
+use crate::staff::{KEY, create, file, mo_key, mo_worker, refused, unprivileged, with_workers};
 use crate::strace;
 use crate::terminal::on_terminal;
 use crate::tree::Tree;
@@ -17,14 +17,6 @@ const PLACEHOLDER: &str = "PASTE_YOUR_API_KEY_HERE";
 
 fn settings(world: &World, name: &str) -> String {
     world.read(file(name, "settings.json"))
-}
-
-/// Refused with this code and these words; nothing changes, and the key is not shown.
-#[track_caller]
-fn refused(world: &World, run: Run, code: i32, told: &str) {
-    let before = Tree::of(world.home());
-    run.run().code(code).stdout_is("").stderr_has(told).stderr_lacks(KEY);
-    before.is_still(world.home());
 }
 
 #[test]
@@ -181,7 +173,8 @@ fn the_key_has_no_other_readers_from_its_first_byte_on() {
     let open = ["-c", "umask 0; exec \"$@\"", "sh", MO_KEY, "glm"];
     world.command("/bin/sh").args(open).stdin(KEY).run().ok();
     assert_eq!(world.mode(file("glm", "settings.json")), 0o600);
-    let Some(trace) = strace::of(&world, ["-e", "trace=openat,write,fchmod,fsync,rename,renameat,renameat2"])
+    let Some(trace) =
+        strace::of(&world, &["-e", "trace=openat,write,fchmod,fsync,rename,renameat,renameat2"])
     else {
         return;
     };
@@ -245,14 +238,18 @@ fn thirty_two_keys_at_once_all_arrive() {
     let world = with_workers(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let runs: Vec<_> =
         names.iter().map(|name| mo_key(&world, &[name], format!("{KEY}-{name}")).spawn()).collect();
-    runs.into_iter().for_each(|run| drop(run.wait().ok()));
+    for run in runs {
+        run.wait().ok();
+    }
     for name in &names {
         assert!(settings(&world, name).contains(&format!("\"{KEY}-{name}\"")), "{name}");
     }
     let before = settings(&world, "w0");
     let runs: Vec<_> =
         (0..32).map(|number| mo_key(&world, &["w0"], format!("{KEY}-{number:02}")).spawn()).collect();
-    runs.into_iter().for_each(|run| drop(run.wait().ok()));
+    for run in runs {
+        run.wait().ok();
+    }
     let after = settings(&world, "w0");
     let won: Vec<_> = (0..32)
         .filter(|number| after == before.replace(&format!("{KEY}-w0"), &format!("{KEY}-{number:02}")))

@@ -6,9 +6,12 @@
     reason = "a test stops at the first surprise, its helpers too"
 )]
 
+mod broken;
+mod crash;
 mod doctor;
 mod door;
 mod hook;
+mod house;
 mod identity;
 mod key;
 mod preset;

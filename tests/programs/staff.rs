@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use support::{Run, World};
+
+use crate::tree::Tree;
 
 /// A key of the shape that providers give.
 pub const KEY: &str = "0123456789abcdef.Secret-half_XYZW";
@@ -47,4 +50,20 @@ pub fn unprivileged(world: &World, program: impl AsRef<Path>) -> Run {
         .command("/usr/bin/env")
         .args(["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"])
         .arg(program)
+}
+
+/// The workers and their states, as the list has them.
+pub fn listed(world: &World) -> Vec<(String, String)> {
+    let list: Value = mo_worker(world, &["list", "--json"]).run().ok().json();
+    let workers = list.get("workers").and_then(Value::as_array).unwrap();
+    let text = |worker: &Value, field| worker.get(field).and_then(Value::as_str).unwrap().to_owned();
+    workers.iter().map(|worker| (text(worker, "name"), text(worker, "state"))).collect()
+}
+
+/// Refused with this code and these words, nothing changes, and the key is not shown.
+#[track_caller]
+pub fn refused(world: &World, run: Run, code: i32, told: &str) {
+    let before = Tree::of(world.home());
+    run.run().code(code).stdout_is("").stderr_has(told).stderr_lacks(KEY);
+    before.is_still(world.home());
 }

@@ -8,10 +8,11 @@ pub struct Strace<'a> {
     words: Vec<String>,
 }
 
-/// With these words of strace's own; nothing where this machine has no working strace.
-pub fn of<'a>(world: &'a World, words: impl IntoIterator<Item = impl Into<String>>) -> Option<Strace<'a>> {
-    let works = world.command("/usr/bin/env").args(["strace", "-f", "-o", "/dev/null", "/bin/true"]).run();
-    (works.code == Some(0)).then(|| Strace { world, words: words.into_iter().map(Into::into).collect() })
+/// An strace with these words of its own; nothing where this machine has none that works.
+pub fn of<'world>(world: &'world World, words: &[&str]) -> Option<Strace<'world>> {
+    let attempt = world.command("/usr/bin/env").args(["strace", "-f", "-o", "/dev/null", "/bin/true"]).run();
+    (attempt.code == Some(0))
+        .then(|| Strace { world, words: words.iter().map(|word| (*word).into()).collect() })
 }
 
 impl Strace<'_> {

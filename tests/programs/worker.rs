@@ -4,29 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use support::tmpfs::{ReadOnly, SmallDisk};
-use support::{Run, World, patience, wait_until};
+use support::{World, wait_until};
 
-use crate::staff::{KEY, create, file, mo_key, mo_worker, unprivileged, with_workers};
-use crate::strace;
+use crate::staff::{KEY, create, file, listed, mo_key, mo_worker, refused, with_workers};
 use crate::terminal::{on_terminal, type_line};
 use crate::tree::Tree;
 
 const MO_WORKER: &str = env!("CARGO_BIN_EXE_mo-worker");
-
-fn listed(world: &World) -> Vec<(String, String)> {
-    let list: Value = mo_worker(world, &["list", "--json"]).run().ok().json();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    list["workers"].as_array().unwrap().iter().map(|one| (text(&one["name"]), text(&one["state"]))).collect()
-}
-
-/// Refused with this code and these words, and nothing changes.
-#[track_caller]
-fn refused(world: &World, run: Run, code: i32, told: &str) {
-    let before = Tree::of(world.home());
-    run.run().code(code).stdout_is("").stderr_has(told).stderr_lacks(KEY);
-    before.is_still(world.home());
-}
 
 #[test]
 fn a_worker_comes_is_seen_gets_another_name_and_goes() {
@@ -190,96 +174,6 @@ fn wrong_use_says_what_to_do() {
     refused(&world, mo_worker(&world, &["check", "glm"]), 77, "worker `glm` has no key");
 }
 
-/// What can stand in the place of settings.json: how it is made, the exit code it deserves, what is told.
-const BROKEN: [(&str, i32, &str); 12] = [
-    ("missing", 74, "settings.json: no such file"),
-    ("empty", 65, "settings.json:1: it is empty"),
-    ("array", 65, "settings.json:1: it is no JSON object"),
-    ("bom", 65, "settings.json:1: "),
-    ("comma", 65, "settings.json:3: trailing comma"),
-    ("no env", 65, "it has no `env` object"),
-    ("env array", 65, "settings.json:1: invalid type: sequence"),
-    ("env numbers", 65, "settings.json:1: invalid type: integer"),
-    ("huge", 74, "larger than 4 MiB"),
-    ("directory", 74, "is a directory"),
-    ("symlink", 78, "refusing to follow the symlink"),
-    ("fifo", 74, "is not a regular file"),
-];
-
-fn broken(kind: &str) -> World {
-    let world = with_workers(&["bad", "good"]);
-    let path = world.path(file("bad", "settings.json"));
-    let whole = fs::read_to_string(&path).unwrap();
-    fs::remove_file(&path).unwrap();
-    let text = match kind {
-        "missing" => return world,
-        "directory" => {
-            fs::create_dir(&path).unwrap();
-            return world;
-        }
-        "symlink" => {
-            fs::write(world.path("elsewhere.json"), &whole).unwrap();
-            std::os::unix::fs::symlink(world.path("elsewhere.json"), &path).unwrap();
-            return world;
-        }
-        "fifo" => {
-            world.command("/usr/bin/env").arg("mkfifo").arg(&path).run().ok();
-            return world;
-        }
-        "empty" => String::new(),
-        "array" => format!("[{whole}]"),
-        "bom" => format!("\u{feff}{whole}"),
-        "comma" => format!("{{\n  \"env\": {{\"ANTHROPIC_AUTH_TOKEN\": \"{KEY}\",\n}}}}"),
-        "no env" => "{\"permissions\": {}}".to_owned(),
-        "env array" => format!("{{\"env\": [\"{KEY}\"]}}"),
-        "env numbers" => "{\"env\": {\"ANTHROPIC_AUTH_TOKEN\": 1234567890123456}}".to_owned(),
-        _ => format!("{whole}{}", " ".repeat(10 << 20)),
-    };
-    fs::write(&path, text).unwrap();
-    world.set_mode(file("bad", "settings.json"), 0o600);
-    world
-}
-
-#[test]
-fn broken_settings_are_told_by_every_command_and_left_alone() {
-    for (kind, code, told) in BROKEN {
-        let world = broken(kind);
-        for words in [&["show", "bad"][..], &["check", "bad"], &["rename", "bad", "better"]] {
-            refused(&world, mo_worker(&world, words), code, told);
-        }
-        for words in [&["bad"][..], &["bad", "--remove"], &["bad", "--from-command", "pass"]] {
-            refused(&world, mo_key(&world, words, KEY), code, told);
-        }
-        let before = Tree::of(world.home());
-        let list =
-            mo_worker(&world, &["list"]).run().ok().stderr_is("").stdout_lacks(KEY).stdout_lacks("123456");
-        list.stdout_has("good").stdout_has("needs key").stdout_has("broken").stdout_has(told);
-        assert_eq!(
-            listed(&world),
-            [("bad".to_owned(), "broken".to_owned()), ("good".to_owned(), "needs-key".to_owned())]
-        );
-        mo_worker(&world, &["doctor"]).run().code(1).stdout_has(told).stdout_lacks(KEY);
-        before.is_still(world.home());
-        mo_worker(&world, &["remove", "bad", "--yes"]).run().ok().stderr_has(told);
-        assert_eq!(listed(&world).len(), 1, "{kind}");
-        assert_eq!(world.path("elsewhere.json").exists(), kind == "symlink", "a symlink was followed");
-    }
-}
-
-#[test]
-fn settings_that_may_not_be_read_are_told() {
-    let world = with_workers(&["bad", "good"]);
-    world.set_mode(file("bad", "settings.json"), 0o000);
-    let run = |words: &[&str]| unprivileged(&world, MO_WORKER).args(words.iter().copied()).run();
-    for words in [["show", "bad"], ["check", "bad"]] {
-        run(&words).code(74).stderr_has("settings.json: permission denied");
-    }
-    run(&["list"]).ok().stdout_has("permission denied").stdout_has("needs key");
-    assert_eq!(world.mode(file("bad", "settings.json")), 0o000);
-    run(&["remove", "bad", "--yes"]).ok();
-    assert_eq!(listed(&world).len(), 1);
-}
-
 #[test]
 fn without_a_home_everything_says_so_and_help_still_helps() {
     let mut world = World::new();
@@ -314,113 +208,6 @@ fn a_reader_that_left_is_no_failure_and_a_full_output_is_one() {
                 .run()
                 .code(74)
                 .stderr_has("cannot write to standard output");
-        }
-    }
-}
-
-#[test]
-fn where_nothing_can_be_written_nothing_changes() {
-    let world = with_workers(&["glm"]);
-    let _held = ReadOnly::new(world.root());
-    for words in
-        [&["create", "new", "--preset", "zai"][..], &["rename", "glm", "new"], &["remove", "glm", "--yes"]]
-    {
-        refused(&world, mo_worker(&world, words), 74, ".claude-workers");
-    }
-    mo_worker(&world, &["list"]).run().ok().stdout_has("glm");
-    mo_worker(&world, &["show", "glm"]).run().ok().stdout_has("glm");
-}
-
-#[test]
-fn a_full_disk_leaves_no_half_worker() {
-    let mut world = World::new();
-    let disk = SmallDisk::new(256);
-    world.var("CLAUDE_WORKERS_ROOT", disk.path());
-    create(&world, "first");
-    // Room for nothing, for a directory or two, for a file: each time another step fails.
-    for left in [0, 4096, 8192] {
-        disk.fill_but(left);
-        let before = Tree::of(disk.path());
-        let run = mo_worker(&world, &["create", "second", "--preset", "zai"]).run();
-        if run.code != Some(0) {
-            run.code(74).stderr_has("disk is full");
-            before.is_still(disk.path());
-            mo_worker(&world, &["list"]).run().ok().stdout_has("first").stdout_lacks("second");
-        } else {
-            assert!(left > 0, "a full disk took a worker");
-            mo_worker(&world, &["remove", "second", "--yes"]).run().ok();
-        }
-        disk.empty();
-    }
-    disk.fill();
-    mo_worker(&world, &["remove", "first", "--yes"]).run();
-    disk.empty();
-    create(&world, "second");
-}
-
-#[test]
-fn of_many_creates_of_one_name_exactly_one_wins() {
-    let world = World::new();
-    let runs: Vec<_> =
-        (0..16).map(|_| mo_worker(&world, &["create", "glm", "--preset", "zai"]).spawn()).collect();
-    let ends: Vec<_> = runs.into_iter().map(support::Running::wait).collect();
-    assert_eq!(ends.iter().filter(|end| end.code == Some(0)).count(), 1);
-    for end in ends.into_iter().filter(|end| end.code != Some(0)) {
-        end.code(1).stderr_has("there is already a worker `glm`");
-    }
-    let names: Vec<String> = (0..16).map(|number| format!("w{number}")).collect();
-    let runs: Vec<_> =
-        names.iter().map(|name| mo_worker(&world, &["create", name, "--preset", "zai"]).spawn()).collect();
-    runs.into_iter().for_each(|run| drop(run.wait().ok()));
-    assert_eq!(listed(&world).len(), 17);
-}
-
-/// After a kill there is the whole worker or none, and the name can be used.
-#[track_caller]
-fn whole_or_none(world: &World) {
-    let there = listed(world);
-    assert!(there.iter().all(|(name, state)| name == "glm" && state == "needs-key"), "{there:?}");
-    if there.is_empty() {
-        create(world, "glm");
-    }
-    mo_worker(world, &["show", "glm"]).run().ok();
-    assert!(world.path(file("glm", "run")).exists());
-    mo_worker(world, &["remove", "glm", "--yes"]).run().ok();
-}
-
-#[test]
-fn killed_while_it_makes_a_worker_it_leaves_none_or_a_whole_one() {
-    let world = World::new();
-    for _ in 0..20 {
-        let running = mo_worker(&world, &["create", "glm", "--preset", "zai"]).spawn();
-        // As soon as there is something half-made, or it is over.
-        patience::within(std::time::Duration::from_millis(200), || {
-            let entries = fs::read_dir(world.root()).into_iter().flatten().flatten();
-            let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-            names.any(|name| name.starts_with(".new-") || name == "glm").then_some(())
-        });
-        drop(running.kill());
-        whole_or_none(&world);
-    }
-}
-
-#[test]
-fn killed_at_any_step_it_leaves_no_half_worker() {
-    let world = World::new();
-    for call in ["mkdir", "openat", "write", "fchmod", "fsync", "rename", "symlink"] {
-        for step in 1.. {
-            let inject = format!("inject={call}:signal=KILL:when={step}");
-            let Some(trace) =
-                strace::of(&world, ["-e".to_owned(), format!("trace={call}"), "-e".to_owned(), inject])
-            else {
-                return;
-            };
-            let (_, code) = trace.run(&[MO_WORKER, "create", "glm", "--preset", "zai"]);
-            whole_or_none(&world);
-            if code == Some(0) {
-                break;
-            }
-            assert!(step < 200, "{call} never ends");
         }
     }
 }
