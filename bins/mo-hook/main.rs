@@ -5,6 +5,7 @@ mod answer;
 mod ended;
 mod event;
 mod failsafe;
+mod help;
 mod inventory;
 mod log;
 mod rules;
@@ -20,26 +21,12 @@ use shared::world::World;
 
 const NAME: &str = "mo-hook";
 
-const HELP: &str = "\
-mo-hook - what Claude Code's hooks run; reads the event on standard input
-
-usage:
-  mo-hook session-start       delegation rules, the inventory of workers, what they have done so far
-  mo-hook post-tool-use       what the workers did of this session's work, when a dispatch has ended
-  mo-hook user-prompt-submit  the same, for dispatches that ran in the background
-  mo-hook stop                the same
-
-An event it does not know is nobody's business: nothing is printed, exit code 0.
-Off: MODEL_ORCHESTRATION_DELEGATION=off (rules), MODEL_ORCHESTRATION_SAVINGS=off (savings).
-Trouble of its own goes to $CLAUDE_WORKERS_ROOT/.log/hook.log.
-";
-
 fn main() -> ExitCode {
     failsafe::arm();
     let word = program::arguments().next().unwrap_or_default();
     let word = word.to_string_lossy();
     match &*word {
-        "" | "help" | "-h" | "--help" => return print(HELP),
+        "" | "help" | "-h" | "--help" => return print(help::HELP),
         "-V" | "--version" => return print(concat!("mo-hook ", env!("CARGO_PKG_VERSION"), "\n")),
         _ => {}
     }

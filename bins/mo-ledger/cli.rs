@@ -2,7 +2,7 @@
 
 use shared::args::{Command, Flag, Program};
 
-use crate::{export, report, savings};
+use crate::{export, report, savings, watch};
 
 const JSON: Flag = Flag { long: "json", value: "", about: "print JSON for programs" };
 const QUIET: Flag = Flag { long: "quiet", value: "", about: "say nothing when all went well" };
@@ -46,6 +46,13 @@ pub static PROGRAM: Program = Program {
             takes: (0, 0),
             about: "print one short line for Claude Code's status line; its JSON comes on standard input",
             flags: &[],
+        },
+        Command {
+            name: "watch",
+            operands: "",
+            takes: (0, 0),
+            about: "show a report that stays up to date, on a terminal; q ends it",
+            flags: watch::FLAGS,
         },
         Command {
             name: "export",

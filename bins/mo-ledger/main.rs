@@ -12,10 +12,12 @@ mod rebuild;
 mod report;
 mod saved;
 mod savings;
+mod screen;
 mod selection;
 mod statusline;
 mod sums;
 mod update;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
         "savings" => savings::run(world, matches),
         "statusline" => statusline::run(world),
         "export" => export::run(world, matches),
+        "watch" => watch::run(world, matches),
         other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
     }
 }

@@ -24,13 +24,13 @@ use crate::sums::{By, Line, Lines, Sums};
 /// The longest name in a table.
 const WIDTH: usize = 60;
 
+/// By what to add up.
+pub const BY: Flag =
+    Flag { long: "by", value: "WHAT", about: "day, week, month, session, worker, model or project" };
+
 /// The flags.
 pub const FLAGS: &[Flag] = &[
-    Flag {
-        long: "by",
-        value: "WHAT",
-        about: "day (default), week, month, session, worker, model or project",
-    },
+    BY,
     selection::SINCE,
     selection::UNTIL,
     selection::LAST,
@@ -42,7 +42,7 @@ pub const FLAGS: &[Flag] = &[
 
 /// Prints the report.
 pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
-    let by = by(matches)?;
+    let by = by(matches)?.unwrap_or(By::Day);
     let mut calendar = Calendar::of(matches.value("timezone"))?;
     let selection = Selection::of(matches, &calendar, world.clock.now())?;
     let (ledger, costs) = fresh::ledger(world)?;
@@ -55,9 +55,11 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn by(matches: &Matches) -> Result<By> {
-    let Some(name) = matches.value("by") else { return Ok(By::Day) };
-    By::ALL.into_iter().find(|by| by.name() == name).ok_or_else(|| {
+/// By what the user wants to see it.
+pub fn by(matches: &Matches) -> Result<Option<By>> {
+    let Some(name) = matches.value("by") else { return Ok(None) };
+    let found = By::ALL.into_iter().find(|by| by.name() == name);
+    found.map(Some).ok_or_else(|| {
         Error::new(Exit::Usage, format!("--by `{}` is nothing to report by", flatten(name, 40)))
             .hint("take one of day, week, month, session, worker, model, project")
     })

@@ -218,3 +218,43 @@ fn a_hostile_name_or_a_broken_record_is_harmless() {
         run.ok().stdout_is("").stderr_is("");
     }
 }
+
+/// The command on a terminal of its own; what it writes, and what `keys` are typed.
+fn on_a_terminal(world: &World, command: &str) -> Run {
+    let script = world.command("script");
+    let words = if cfg!(target_os = "linux") {
+        ["-qfec", command, "/dev/null"].map(str::to_owned).to_vec()
+    } else {
+        ["-q", "/dev/null", "/bin/sh", "-c", command].map(str::to_owned).to_vec()
+    };
+    script.args(words).stdin_held_open()
+}
+
+#[test]
+fn a_live_table_ends_with_a_key_and_leaves_the_terminal_as_it_was() {
+    let ledger = env!("CARGO_BIN_EXE_mo-ledger");
+    let command = format!("stty -a > before; '{ledger}' watch --by worker; echo code $?; stty -a > after");
+    for key in ["q", "\u{3}"] {
+        let world = world();
+        let mut running = on_a_terminal(&world, &command).spawn();
+        running.wait_for_stdout("q ends");
+        assert!(running.stdout().contains("123,000"), "{}", running.stdout());
+        // What is written while it runs shows up.
+        dispatch(&world, 1, "glm", 35_000, &json!({}));
+        running.wait_for_stdout("158,000");
+        running.write(key.as_bytes());
+        let output = running.wait().ok().stdout_has("code 0");
+        let text = output.text();
+        let (entered, left) = (text.find("\u{1b}[?1049h").unwrap(), text.rfind("\u{1b}[?1049l").unwrap());
+        assert!(entered < left && text.rfind("\u{1b}[?25h") > text.rfind("\u{1b}[?25l"));
+        assert_eq!(world.read("before"), world.read("after"));
+    }
+    let world = world();
+    world
+        .command(ledger)
+        .arg("watch")
+        .run()
+        .code(64)
+        .stderr_has("needs a terminal")
+        .stderr_has("mo-ledger report");
+}
