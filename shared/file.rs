@@ -1,9 +1,12 @@
 //! Reading and replacing whole files safely: capped reads, atomic replacement, private modes.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -40,11 +43,36 @@ pub fn read_if_there(path: &Path, cap: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// The whole file, or nothing where there is none; refused when it is a symlink or another user's.
+/// What is read is what was looked at: nobody can put another file in between.
+pub fn read_own(path: &Path, cap: u64) -> Result<Option<Vec<u8>>> {
+    let failed = |error: io::Error| Error::io("cannot read", path, &error);
+    let (file, meta) = match open(path, OFlags::NOFOLLOW) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => return Err(symlink(path)),
+        Err(error) => return Err(failed(error)),
+    };
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(foreign(path));
+    }
+    read_open(file, &meta, cap).map(Some).map_err(failed)
+}
+
 fn read_with(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
+    let (file, meta) = open(path, OFlags::empty())?;
+    read_open(file, &meta, cap)
+}
+
+fn open(path: &Path, flags: OFlags) -> io::Result<(File, Metadata)> {
     // Not blocking: a named pipe in the file's place must not hang a hook.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let flags = (flags | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
+    Ok((file, meta))
+}
+
+fn read_open(mut file: File, meta: &Metadata, cap: u64) -> io::Result<Vec<u8>> {
     if !meta.is_file() {
         let what = if meta.is_dir() { "is a directory" } else { "is not a regular file" };
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -53,8 +81,16 @@ fn read_with(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
         let what = format!("larger than {} MiB", cap >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
-    file.take(cap).read_to_end(&mut bytes)?;
+    // Such files are replaced, never appended to: their length is known, and one read is enough.
+    let mut bytes = vec![0; meta.len() as usize];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            more => filled += more,
+        }
+    }
+    bytes.truncate(filled);
     Ok(bytes)
 }
 
@@ -110,14 +146,22 @@ pub fn refuse_foreign(path: &Path) -> Result<()> {
         Err(error) => return Err(Error::io("cannot read", path, &error)),
     };
     if meta.is_symlink() {
-        return Err(Error::new(Exit::Config, "refusing to follow the symlink")
-            .at(path)
-            .hint("a file that holds a key must be a real file in the worker's directory"));
+        return Err(symlink(path));
     }
     if meta.uid() != rustix::process::geteuid().as_raw() {
-        return Err(Error::new(Exit::Config, "refusing a file of another user:").at(path));
+        return Err(foreign(path));
     }
     Ok(())
+}
+
+fn symlink(path: &Path) -> Error {
+    Error::new(Exit::Config, "refusing to follow the symlink")
+        .at(path)
+        .hint("a file that holds a key must be a real file in the worker's directory")
+}
+
+fn foreign(path: &Path) -> Error {
+    Error::new(Exit::Config, "refusing a file of another user:").at(path)
 }
 
 /// Whether others than the owner may read or write the file.

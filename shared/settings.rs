@@ -39,8 +39,7 @@ struct Document {
 impl Settings {
     /// Reads the file. What holds a key must be a real file of ours: a symlink or a foreign file is refused.
     pub fn read(path: &Path) -> Result<Self> {
-        file::refuse_foreign(path)?;
-        Self::parse(path, &Zeroizing::new(file::read(path, file::JSON_CAP)?))
+        Self::parse(path, &bytes(path)?)
     }
 
     fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
@@ -76,13 +75,18 @@ impl Settings {
     }
 
     fn edit(&self, change: impl FnOnce(&str) -> Result<Zeroizing<String>>) -> Result<()> {
-        file::refuse_foreign(&self.path)?;
-        let bytes = Zeroizing::new(file::read(&self.path, file::JSON_CAP)?);
+        let bytes = bytes(&self.path)?;
         Self::parse(&self.path, &bytes)?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| document::broken(&self.path, 1, "it is not valid UTF-8"))?;
         file::replace(&self.path, change(text)?.as_bytes(), file::PRIVATE, Durability::Synced)
     }
+}
+
+fn bytes(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let missing =
+        || Error::new(Exit::Config, "there is no").at(path).hint("remove the worker and make it anew");
+    file::read_own(path, file::JSON_CAP)?.map(Zeroizing::new).ok_or_else(missing)
 }
 
 /// The text of a new settings file.

@@ -121,7 +121,7 @@ pub struct Profile {
 
 impl Profile {
     fn read(path: &Path) -> Result<Option<Self>> {
-        let Some(bytes) = file::read_if_there(path, file::JSON_CAP)? else { return Ok(None) };
+        let Some(bytes) = file::read_own(path, file::JSON_CAP)? else { return Ok(None) };
         document::must_be_object(path, &bytes)?;
         document::parse(path, &bytes).map(Some)
     }
@@ -187,7 +187,6 @@ impl Worker {
         file::refuse_foreign(&directory)?;
         let settings = Settings::read(&directory.join(SETTINGS))?;
         let path = directory.join(PROFILE);
-        file::refuse_foreign(&path)?;
         let profile = Profile::read(&path)?;
         let mut worker =
             Self { name: name.clone(), directory, profile: profile.unwrap_or_default(), settings };

@@ -12,6 +12,7 @@ use shared::transcript::{self, Before};
 use shared::world::World;
 
 use crate::launch::Launch;
+use crate::model;
 use crate::sitting::Sitting;
 
 /// A record on its way.
@@ -37,7 +38,7 @@ impl Journal {
             (session, _) => session.clone(),
         };
         let model = launch.asked.model.clone();
-        let tier = launch.worker.profile.default_tier.filter(|_| model.is_none());
+        let tier = model.as_deref().map_or(launch.worker.profile.default_tier, model::tier);
         let record = Record {
             version: 1,
             id: id.to_string(),
@@ -45,7 +46,9 @@ impl Journal {
             worker: launch.worker.name.to_string(),
             kind: launch.worker.profile.kind.name().to_owned(),
             tier: tier.map(|tier| tier.name().to_owned()),
-            model: model.or_else(|| launch.worker.default_model().map(|mapped| mapped.model.clone())),
+            model: model::known(&launch.worker, model.as_deref())
+                .map(|mapped| mapped.model.clone())
+                .or(model),
             manager_session: shared::child_env::manager_session(&world.env).map(str::to_owned),
             tool_use_id: world.env.text(env::CLAUDE_CODE_TOOL_USE_ID).map(str::to_owned),
             worker_sessions: session.iter().cloned().collect(),

@@ -10,9 +10,8 @@ const ALIASES: &[&str] = &["default", "best", "opusplan"];
 
 /// Refuses a model that the worker does not have, before anything is sent.
 pub fn check(worker: &Worker, named: &str) -> Result<()> {
-    // Claude Code's mark for the long window.
-    let name = named.split('[').next().unwrap_or(named);
-    if let Some(tier) = Tier::named(name) {
+    let name = plain(named);
+    if let Some(tier) = tier(named) {
         if worker.profile.tiers.is_empty() || worker.profile.tiers.contains_key(&tier) {
             return check_mapped(worker);
         }
@@ -46,11 +45,20 @@ pub fn check_mapped(worker: &Worker) -> Result<()> {
 /// What is known of the model that does the work.
 pub fn known<'a>(worker: &'a Worker, named: Option<&str>) -> Option<&'a Mapped> {
     let Some(named) = named else { return worker.default_model() };
-    let name = named.split('[').next().unwrap_or(named);
-    match Tier::named(name) {
+    match tier(named) {
         Some(tier) => worker.profile.tiers.get(&tier),
-        None => worker.profile.tiers.values().find(|mapped| mapped.model == name),
+        None => worker.profile.tiers.values().find(|mapped| mapped.model == plain(named)),
     }
+}
+
+/// The tier that this name means, if it means one.
+pub fn tier(named: &str) -> Option<Tier> {
+    Tier::named(plain(named))
+}
+
+/// The name without Claude Code's mark for the long window, as in `opus[1m]`.
+fn plain(named: &str) -> &str {
+    named.split('[').next().unwrap_or(named)
 }
 
 fn tiers(worker: &Worker) -> String {
