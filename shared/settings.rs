@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -85,7 +86,7 @@ impl Settings {
 
 fn bytes(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     let missing =
-        || Error::new(Exit::Config, "there is no").at(path).hint("remove the worker and make it anew");
+        || Error::io("cannot read", path, &Errno::NOENT.into()).hint("remove the worker and make it anew");
     file::read_own(path, file::JSON_CAP)?.map(Zeroizing::new).ok_or_else(missing)
 }
 
