@@ -14,4 +14,5 @@ mod install;
 mod isolation;
 mod outcome;
 mod plugin;
+mod savings;
 mod stage;
