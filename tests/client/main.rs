@@ -8,6 +8,7 @@
 
 mod console;
 mod dispatch;
+mod doctor;
 mod ending;
 mod environment;
 mod install;

@@ -9,6 +9,7 @@ use support::Run;
 
 use crate::house::{HELP, House, claude};
 use crate::staff::{KEY, create, file, mo_key, mo_worker, with_workers};
+use crate::terminal::on_terminal;
 use crate::tree::Tree;
 
 #[test]
@@ -308,6 +309,20 @@ fn a_new_user_is_told_what_to_do_first() {
     assert!(!house.world.root().exists());
     let run = house.doctor(&["--fix"]).without("HOME").run().code(1).stderr_is("");
     run.stdout_has("neither HOME nor CLAUDE_WORKERS_ROOT is set");
+}
+
+#[test]
+fn colour_is_for_terminals() {
+    let house = House::healthy();
+    let program = house.folder.join("mo-worker");
+    let on_screen = |run: Run| {
+        let mut running = run.spawn();
+        running.wait_for_stdout("savings");
+        running.wait().ok().text()
+    };
+    assert!(on_screen(on_terminal(&house.world, &program, &["doctor"])).contains("\u{1b}[32mok"));
+    let plain = on_terminal(&house.world, &program, &["doctor"]).var("NO_COLOR", "1");
+    assert!(!on_screen(plain).contains('\u{1b}'));
 }
 
 #[test]
