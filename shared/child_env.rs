@@ -45,7 +45,10 @@ const STRIPPED: &[(&str, &str)] = &[
 ];
 
 /// What stays although a pattern above names it.
-const KEPT: &[&str] = &[env::CLAUDE_WORKERS_ROOT, "AWS_CA_BUNDLE", "AWS_PAGER"];
+const KEPT: &[&str] = &[env::CLAUDE_WORKERS_ROOT, "AWS_CA_BUNDLE", "AWS_PAGER", env::PATH, env::HOME];
+
+/// A shorter key is a word like `lmstudio`, which a local server takes for a key and a path may hold.
+const SHORTEST_KEY: usize = 16;
 
 const ANOTHERS_KEY: &str = "is a provider's key, maybe another worker's";
 const HOLDS_A_KEY: &str = "holds another worker's key";
@@ -232,13 +235,13 @@ fn is_key(name: &str) -> bool {
 
 /// The rule that takes this variable from a worker.
 fn stripped(name: &OsStr, value: &OsStr, foreign_keys: &[Secret]) -> Option<&'static str> {
-    let text = value.to_string_lossy();
-    if foreign_keys.iter().any(|key| key.reveal().len() >= 8 && text.contains(key.reveal())) {
-        return Some(HOLDS_A_KEY);
-    }
     let name = name.to_string_lossy();
     if KEPT.contains(&name.as_ref()) {
         return None;
+    }
+    let text = value.to_string_lossy();
+    if foreign_keys.iter().any(|key| key.reveal().len() >= SHORTEST_KEY && text.contains(key.reveal())) {
+        return Some(HOLDS_A_KEY);
     }
     STRIPPED.iter().find(|(pattern, _)| fits(pattern, &name)).map(|(_, why)| *why)
 }

@@ -16,11 +16,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 
 /// Makes a type out of the bytes of a JSON file.
 pub fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        return Err(
-            broken(path, 1, "it starts with a byte order mark").hint("save it as UTF-8 without a BOM")
-        );
-    }
+    refuse_mark(path, bytes)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(broken(path, 1, "it is empty"));
     }
@@ -39,8 +35,18 @@ fn reason(said: &str) -> String {
     }
 }
 
+fn refuse_mark(path: &Path, bytes: &[u8]) -> Result<()> {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return Err(
+            broken(path, 1, "it starts with a byte order mark").hint("save it as UTF-8 without a BOM")
+        );
+    }
+    Ok(())
+}
+
 /// Refuses a document that is no object: a derived struct would take an array for its fields in order.
 pub fn must_be_object(path: &Path, bytes: &[u8]) -> Result<()> {
+    refuse_mark(path, bytes)?;
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{') | None => Ok(()),
         Some(_) => Err(broken(path, 1, "it is no JSON object")),

@@ -119,22 +119,28 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32, durability: Durability) -> 
 
 /// Adds one whole line in one write.
 pub fn append_line(path: &Path, line: &str) -> Result<()> {
+    let failed = |error: io::Error| Error::io("cannot write", path, &error);
+    // A named pipe or a symlink in the file's place must neither hang us nor lead us elsewhere.
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let mut file = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(PRIVATE)
+        .custom_flags(flags)
         .open(path)
-        .map_err(|error| Error::io("cannot write", path, &error))?;
-    file.write_all(format!("{line}\n").as_bytes()).map_err(|error| Error::io("cannot write", path, &error))
+        .map_err(failed)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(failed)
 }
 
 /// Makes the directory, and what is missing above it, for the owner alone.
 pub fn create_private_dir(path: &Path) -> Result<()> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE_DIR)
-        .create(path)
-        .map_err(|error| Error::io("cannot create", path, &error))
+    if path.is_dir() {
+        return Ok(());
+    }
+    let failed = |error: io::Error| Error::io("cannot create", path, &error);
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(path).map_err(failed)?;
+    // The mode given at creation is cut by the umask.
+    fs::set_permissions(path, Permissions::from_mode(PRIVATE_DIR)).map_err(failed)
 }
 
 /// Refuses a symlink, and a file that belongs to another user: what holds a key must be ours.

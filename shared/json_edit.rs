@@ -77,8 +77,10 @@ fn edit(
         allow_trailing_commas: false,
         ..ParseOptions::default()
     };
-    let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &strict)
-        .map_err(|error| document::broken(path, 1, &error.to_string()))?;
+    let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &strict).map_err(|error| {
+        let line = text.get(..error.range().start).unwrap_or_default().lines().count().max(1);
+        document::broken(path, line, &format!("it cannot be edited: {}", error.kind()).to_lowercase())
+    })?;
     let missing = || document::broken(path, 1, &format!("it has no `{}` object", within.join(".")));
     let Some(Value::Object(top)) = &parsed.value else { return Err(missing()) };
     let mut object = top;

@@ -12,6 +12,7 @@ pub struct Paths {
     home: Option<PathBuf>,
     root: Option<PathBuf>,
     config_dir: Option<PathBuf>,
+    root_is_set: bool,
 }
 
 impl Paths {
@@ -19,13 +20,14 @@ impl Paths {
     pub fn of(env: &Env) -> Self {
         let dir = |name| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = dir(env::HOME);
+        let root_is_set = env.is_set(env::CLAUDE_WORKERS_ROOT);
         let root = dir(env::CLAUDE_WORKERS_ROOT)
             .map(|root| match (root.strip_prefix("~"), &home) {
                 (Ok(rest), Some(home)) => home.join(rest),
                 _ => root,
             })
             .or_else(|| home.as_ref().map(|home| home.join(".claude-workers")));
-        Self { home, root, config_dir: dir(env::CLAUDE_CONFIG_DIR) }
+        Self { home, root, config_dir: dir(env::CLAUDE_CONFIG_DIR), root_is_set }
     }
 
     /// The user's home directory.
@@ -44,7 +46,10 @@ impl Paths {
         if root.is_absolute() {
             return Ok(root);
         }
-        Err(Error::new(Exit::Config, "CLAUDE_WORKERS_ROOT is not an absolute path:").at(root))
+        let variable = if self.root_is_set { env::CLAUDE_WORKERS_ROOT } else { env::HOME };
+        Err(Error::new(Exit::Config, format!("{variable} does not name an absolute path:"))
+            .at(root)
+            .hint("a path that begins with / is the same from everywhere"))
     }
 
     /// The manager's Claude Code configuration: `CLAUDE_CONFIG_DIR`, else `~/.claude`.

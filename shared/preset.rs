@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::flatten::flatten;
 use crate::model::{self, Model};
+use crate::secret::Secret;
 use crate::tier::Tier;
 
 /// The longest id.
@@ -18,6 +19,9 @@ const LONGEST_ID: usize = 64;
 
 /// Variables that decide where a worker goes and with which key: never a preset's switch.
 const NOT_A_SWITCH: [&str; 3] = ["ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"];
+
+/// How the switches of Claude Code begin. A preset sets nothing else: not PATH, not a library to load.
+const SWITCHES: [&str; 6] = ["CLAUDE_CODE_", "API_", "ENABLE_", "DISABLE_", "MAX_", "BASH_"];
 
 /// Where an entry comes from.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
@@ -121,6 +125,10 @@ impl Preset {
         for (name, value) in &self.env {
             check_switch(name, value)?;
         }
+        if let Some(key) = &self.placeholder_key {
+            Secret::parse(key.as_bytes())?;
+        }
+        self.key_url = self.key_url.map(|url| flatten(&url, 200)).filter(|url| url.starts_with("https://"));
         Ok(self)
     }
 
@@ -145,11 +153,12 @@ pub fn check_id(id: &str) -> Result<()> {
 fn check_switch(name: &str, value: &str) -> Result<()> {
     let well_formed = name.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase())
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    if NOT_A_SWITCH.contains(&name) {
+    if NOT_A_SWITCH.contains(&name) || name.contains("CUSTOM_HEADERS") {
         return Err(Error::new(Exit::Usage, format!("{name} has no place in a preset's env"))
             .hint("the URL is base_url, and a key is stored with mo-key"));
     }
-    if !well_formed || value.contains(char::is_control) {
+    let is_clients = SWITCHES.iter().any(|start| name.starts_with(start));
+    if !well_formed || !is_clients || value.contains(char::is_control) {
         let shown = flatten(name, 60);
         return Err(Error::new(Exit::Usage, format!("`{shown}` is no variable a preset can set")));
     }

@@ -5,6 +5,10 @@ use std::io::{self, Write};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::flatten::flatten;
+
+/// The longest message: names and paths in it come from anywhere, and must not move the cursor.
+const LONGEST: usize = 2000;
 
 /// Where a program's words go.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,7 @@ impl Say {
     /// Tells the user something that is not the program's output.
     pub fn note(self, text: &str) {
         // Nobody is left to be told when standard error is closed.
-        let _ = writeln!(io::stderr().lock(), "{}: {text}", self.program);
+        let _ = writeln!(io::stderr().lock(), "{}: {}", self.program, flatten(text, LONGEST));
     }
 
     /// Tells the user about a failure, and what to do about it.
@@ -59,7 +63,7 @@ impl Say {
 
     /// Tells the user what to do next.
     pub fn hint(self, hint: &str) {
-        let _ = writeln!(io::stderr().lock(), "hint: {hint}");
+        let _ = writeln!(io::stderr().lock(), "hint: {}", flatten(hint, LONGEST));
     }
 
     /// Writes to standard error as it is, for prompts and progress lines.

@@ -47,6 +47,38 @@ pub struct ApiFailure {
 #[derive(Clone, Debug, Default)]
 pub struct Before(HashMap<PathBuf, u64>);
 
+/// All sessions of a worker and how long their transcripts are.
+#[derive(Debug)]
+pub struct Sessions(HashMap<PathBuf, u64>);
+
+impl Sessions {
+    /// Those that there are now.
+    pub fn of(projects: &Path) -> Self {
+        let folders = fs::read_dir(projects).into_iter().flatten().flatten();
+        let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        let sessions = files.filter(|file| {
+            let path = file.path();
+            path.extension().is_some_and(|end| end == "jsonl") && !is_agent(&path)
+        });
+        Self(sessions.map(|file| (file.path(), file.metadata().map_or(0, |meta| meta.len()))).collect())
+    }
+
+    /// The session that was added or went on since, and how long it was before; nothing when it is not
+    /// the only one, because then it would be a guess.
+    pub fn only_one_that_grew(&self, projects: &Path) -> Option<(String, Before)> {
+        let now = Self::of(projects);
+        let mut grown =
+            now.0.into_iter().filter(|(path, length)| self.0.get(path).is_none_or(|old| old < length));
+        let (path, _) = grown.next()?;
+        if grown.next().is_some() {
+            return None;
+        }
+        let session = path.file_stem()?.to_str()?.to_owned();
+        let before = self.0.get(&path).map(|length| (path, *length)).into_iter().collect();
+        Some((session, Before(before)))
+    }
+}
+
 /// The transcript of this session below a `projects` directory, wherever it was run.
 pub fn find(projects: &Path, session: &str) -> Option<PathBuf> {
     let name = format!("{session}.jsonl");
@@ -113,6 +145,15 @@ struct Row<'a> {
     api_error_status: Option<u16>,
     api_error_type: Option<String>,
     tool_denial_kind: Option<String>,
+    session_id: Option<String>,
+    request_session_id: Option<String>,
+}
+
+impl Row<'_> {
+    /// A fork begins with copies of another session's rows.
+    fn is_copy(&self) -> bool {
+        self.request_session_id.is_some() && self.request_session_id != self.session_id
+    }
 }
 
 #[derive(Deserialize)]
@@ -215,6 +256,9 @@ impl Reading {
     }
 
     fn row(&mut self, row: Row, is_main: bool) {
+        if row.is_copy() {
+            return;
+        }
         let Some(kind) = row.kind.as_deref().filter(|kind| matches!(*kind, "assistant" | "user")) else {
             return;
         };

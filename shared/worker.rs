@@ -79,6 +79,9 @@ pub struct Check {
     pub at: String,
     /// With which Claude Code.
     pub claude_version: Option<String>,
+    /// At which endpoint.
+    #[serde(default)]
+    pub base_url: Option<String>,
     /// What came of it.
     pub tiers: BTreeMap<Tier, TierCheck>,
 }
@@ -190,21 +193,41 @@ impl Worker {
         let profile = Profile::read(&path)?;
         let mut worker =
             Self { name: name.clone(), directory, profile: profile.unwrap_or_default(), settings };
+        worker.refuse_nowhere()?;
         worker.follow_settings();
         Ok(worker)
+    }
+
+    /// Without a URL, Claude Code would take a provider's key to Anthropic.
+    fn refuse_nowhere(&self) -> Result<()> {
+        if self.profile.kind == Kind::Account {
+            return Ok(());
+        }
+        let broken = |why: &str| {
+            document::broken(self.settings.path(), 1, &format!("`env.{}`: {why}", settings::BASE_URL))
+                .hint("write the provider's URL there, or make the worker anew")
+        };
+        match self.base_url().map(BaseUrl::parse) {
+            None => Err(broken("it is missing")),
+            Some(Err(refusal)) => Err(broken(&refusal.to_string())),
+            Some(Ok(_)) => Ok(()),
+        }
     }
 
     /// settings.json is Claude Code's word on the models, and a user may have edited it: it wins.
     fn follow_settings(&mut self) {
         let default = self.profile.default_tier.or_else(|| first_mapped(&self.profile.tiers));
-        let default_model = default.and_then(|tier| self.settings.get(tier.variable()));
+        let default_model = default.and_then(|tier| self.settings.get(tier.variable())).map(str::to_owned);
+        // What stood in before the default tier's model was edited by hand still only stands in.
+        let stood_in =
+            default.and_then(|tier| self.profile.tiers.get(&tier)).map(|mapped| mapped.model.clone());
         for tier in Tier::ALL {
             let Some(model) = self.settings.get(tier.variable()) else { continue };
             match self.profile.tiers.get_mut(&tier) {
                 Some(mapped) if mapped.model == model => {}
                 Some(mapped) => *mapped = Mapped { model: model.to_owned(), ..Mapped::default() },
                 // The default tier's model stands in for every tier that is not mapped.
-                None if Some(model) == default_model => {}
+                None if [&default_model, &stood_in].iter().any(|one| one.as_deref() == Some(model)) => {}
                 None => {
                     let mapped = Mapped { model: model.to_owned(), ..Mapped::default() };
                     self.profile.tiers.insert(tier, mapped);
@@ -263,6 +286,14 @@ impl Worker {
             return State::NeedsKey;
         }
         let Some(check) = &self.profile.last_check else { return State::Unchecked };
+        // A check speaks for the endpoint and the models that it asked, not for later ones.
+        let asked =
+            self.profile.tiers.iter().all(|(tier, mapped)| {
+                check.tiers.get(tier).is_some_and(|checked| checked.model == mapped.model)
+            });
+        if !asked || check.tiers.is_empty() || check.base_url.as_deref() != self.base_url() {
+            return State::Unchecked;
+        }
         match check.tiers.values().find(|tier| !tier.ok) {
             Some(failed) => State::Failing(failed.kind.clone()),
             None => State::Live(check.at.clone()),
@@ -301,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_tier_filled_from_the_default_is_not_mapped() {
-        let settings = r#"{"env": {"ANTHROPIC_DEFAULT_SONNET_MODEL": "m", "ANTHROPIC_DEFAULT_HAIKU_MODEL": "m",
+        let settings = r#"{"env": {"ANTHROPIC_BASE_URL": "https://h", "ANTHROPIC_DEFAULT_SONNET_MODEL": "m", "ANTHROPIC_DEFAULT_HAIKU_MODEL": "m",
             "ANTHROPIC_DEFAULT_OPUS_MODEL": "edited", "ANTHROPIC_DEFAULT_FABLE_MODEL": "m"}}"#;
         let worker = worker(settings, Some(r#"{"tiers": {"sonnet": {"model": "m", "context_window": 9}}}"#));
         let tiers: Vec<_> = worker.profile.tiers.keys().copied().collect();
@@ -312,9 +343,47 @@ mod tests {
 
     #[test]
     fn the_placeholder_is_no_key() {
-        let settings = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "PASTE_YOUR_API_KEY_HERE"}}"#;
+        let settings = r#"{"env": {"ANTHROPIC_BASE_URL": "https://h", "ANTHROPIC_AUTH_TOKEN": "PASTE_YOUR_API_KEY_HERE"}}"#;
         assert!(matches!(worker(settings, None).key(), Key::Missing));
         let command = worker(settings, Some(r#"{"key_command": ["pass", "glm"]}"#));
         assert!(matches!(command.key(), Key::Command(_)));
+    }
+
+    #[test]
+    fn a_provider_without_a_sound_url_is_broken() {
+        for url in ["", "https://user:pass@h", "https://h?key=1", "ftp://h"] {
+            let home = tempfile::tempdir().unwrap();
+            let settings =
+                format!(r#"{{"env": {{"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_AUTH_TOKEN": "k"}}}}"#);
+            fs::write(home.path().join(SETTINGS), settings).unwrap();
+            let error = Worker::read(home.path().to_owned(), &Name::parse("w").unwrap()).unwrap_err();
+            assert!(error.to_string().contains("ANTHROPIC_BASE_URL"), "{error}");
+            assert!(!error.to_string().contains("user:pass"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_check_speaks_only_for_what_it_asked() {
+        let state = |url: &str, model: &str| {
+            let settings = format!(
+                r#"{{"env": {{"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_AUTH_TOKEN": "k", "ANTHROPIC_DEFAULT_SONNET_MODEL": "{model}"}}}}"#
+            );
+            let profile = r#"{"version": 1, "tiers": {"sonnet": {"model": "m"}}, "last_check": {"at": "2026-01-01T00:00:00Z",
+                "base_url": "https://h", "tiers": {"sonnet": {"ok": true, "kind": "ok", "model": "m", "ms": 1}}}}"#;
+            worker(&settings, Some(profile)).state()
+        };
+        assert_eq!(state("https://h", "m"), State::Live("2026-01-01T00:00:00Z".into()));
+        assert_eq!(state("https://other", "m"), State::Unchecked);
+        assert_eq!(state("https://h", "other"), State::Unchecked);
+    }
+
+    #[test]
+    fn an_edited_default_model_maps_no_other_tier() {
+        let settings = r#"{"env": {"ANTHROPIC_BASE_URL": "https://h", "ANTHROPIC_DEFAULT_SONNET_MODEL": "new",
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": "old", "ANTHROPIC_DEFAULT_OPUS_MODEL": "own"}}"#;
+        let worker = worker(settings, Some(r#"{"tiers": {"sonnet": {"model": "old"}}}"#));
+        let tiers: Vec<_> =
+            worker.profile.tiers.iter().map(|(tier, mapped)| (*tier, mapped.model.as_str())).collect();
+        assert_eq!(tiers, [(Tier::Opus, "own"), (Tier::Sonnet, "new")]);
     }
 }

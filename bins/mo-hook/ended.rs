@@ -7,11 +7,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+use shared::document;
 use shared::error::{Error, Result};
 use shared::file;
-use shared::outcome;
 use shared::process;
-use shared::record::{Record, Status, is_session};
+use shared::record::{Process, Status, is_session};
 use shared::world::World;
 
 /// With more sessions than this, what was told to those that are gone is forgotten.
@@ -91,17 +92,25 @@ fn names(directory: &Path) -> BTreeSet<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
+/// What of a record tells whether its dispatch has ended; the rest is skipped unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Standing {
+    status: Option<Status>,
+    pid: Option<u32>,
+    start_time: Option<String>,
+    supervisor: Option<Process>,
+}
+
 /// A dispatch that runs in the background has not; one whose processes vanished without a word has.
 fn has_ended(record: &Path) -> bool {
-    let Ok(Some(record)) = Record::read(record) else { return false };
-    match record.status {
+    let Ok(Some(standing)) = document::read::<Standing>(record) else { return false };
+    let lives = |pid: u32, start: &Option<String>| start.is_some() && process::start_time(pid) == *start;
+    match standing.status {
         None | Some(Status::Queued) => false,
         Some(Status::Running) => {
-            let supervised = record.supervisor.as_ref().is_some_and(|supervisor| {
-                supervisor.start_time.is_some()
-                    && process::start_time(supervisor.pid) == supervisor.start_time
-            });
-            !supervised && !outcome::is_alive(&record)
+            let supervised = standing.supervisor.as_ref().is_some_and(|one| lives(one.pid, &one.start_time));
+            !supervised && !standing.pid.is_some_and(|pid| lives(pid, &standing.start_time))
         }
         Some(_) => true,
     }

@@ -19,10 +19,18 @@ pub fn read(world: &World) -> Result<String> {
     Ok(own.map_or_else(|| BUNDLED.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The rules for somebody with workers, and those for somebody without.
-pub fn parts(text: &str) -> (String, String) {
+/// The rules for somebody with workers, and those for somebody without, each cut at a line to `most` characters.
+pub fn parts(text: &str, most: usize) -> (String, String) {
     let (with, without) = text.split_once(WITHOUT).unwrap_or((text, ""));
-    (without_comments(with), without_comments(without))
+    (cut(without_comments(with), most), cut(without_comments(without), most))
+}
+
+fn cut(mut text: String, most: usize) -> String {
+    if let Some((at, _)) = text.char_indices().nth(most) {
+        let line = text.get(..at).and_then(|head| head.rfind('\n')).unwrap_or(at);
+        text.truncate(line);
+    }
+    text
 }
 
 /// Puts the inventory in its place; rules without a place get it at their end.
@@ -52,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_bundled_rules_have_both_parts_and_a_place() {
-        let (with, without) = parts(BUNDLED);
+        let (with, without) = parts(BUNDLED, 6_000);
         assert!(with.contains(PLACE) && !without.contains(PLACE));
         assert!(!with.contains("<!--") && !without.contains("-->") && !without.is_empty());
         assert!(with.len() < 4000 && without.len() < 2000);
@@ -60,8 +68,14 @@ mod tests {
 
     #[test]
     fn own_rules_need_neither_place_nor_parts() {
-        let (with, without) = parts("<!-- note -->\nDo it.\n<!-- open");
+        let (with, without) = parts("<!-- note -->\nDo it.\n<!-- open", 100);
         assert_eq!((with.as_str(), without.as_str()), ("Do it.", ""));
         assert_eq!(fill(&with, "- glm"), "Do it.\n\n- glm");
+    }
+
+    #[test]
+    fn long_rules_are_cut_at_a_line() {
+        assert_eq!(parts("one\ntwo\nthree", 9).0, "one\ntwo");
+        assert_eq!(parts(&"ä".repeat(50), 9).0, "ä".repeat(9));
     }
 }

@@ -1,19 +1,17 @@
 //! What the workers saved: a line when a dispatch has ended, and one at the start of a session.
 
+use std::process::{Command, Stdio};
+
 use shared::child_env;
-use shared::costs;
 use shared::env;
-use shared::error::Result;
-use shared::ledger::Budget;
+use shared::error::{Error, Result};
 use shared::savings::{Savings, not_counted};
+use shared::sibling;
 use shared::world::World;
 
 use crate::answer::Answer;
 use crate::ended::{self, Dispatches};
 use crate::event;
-
-/// What a hook may count where nothing was ever counted. Longer histories are left to `mo-ledger rebuild`.
-const FIRST: Budget = Budget { max_bytes: 8 << 20, ..Budget::HOOK };
 
 /// After a tool, at a prompt, at the end of a turn: tells of the dispatches that have ended since.
 pub fn tell(world: &World) -> Result<()> {
@@ -34,13 +32,8 @@ pub fn tell(world: &World) -> Result<()> {
         return Ok(());
     }
     let usage = world.paths.usage()?;
-    let budget = match Savings::read(&usage, &session) {
-        Some(savings) if savings.catching_up => return Ok(()),
-        Some(_) => Budget::HOOK,
-        None => FIRST,
-    };
-    if costs::update_ledger(world, &budget, &|_, _| {})?.busy {
-        // The next event catches up.
+    // The first count is not done yet: the start line says so.
+    if Savings::read(&usage, &session).is_some_and(|savings| savings.catching_up) || !count()? {
         return Ok(());
     }
     let Some(savings) = Savings::read(&usage, &session).filter(|savings| !savings.catching_up) else {
@@ -50,6 +43,20 @@ pub fn tell(world: &World) -> Result<()> {
         return Ok(());
     }
     Answer { system_message: savings.notice(), hook_specific_output: None }.give(world)
+}
+
+/// Lets mo-ledger count what is new, as far as a hook may wait for it. Whether it did: when another process is
+/// counting, the next event catches up. The counting stays out of this program, which starts at every event.
+fn count() -> Result<bool> {
+    let Some(ledger) = sibling::find("mo-ledger") else { return Ok(false) };
+    let status = Command::new(&ledger)
+        .args(["update", "--brief", "--quiet"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| Error::io("cannot run", &ledger, &error))?;
+    Ok(status.success())
 }
 
 /// The line for the start of a session.

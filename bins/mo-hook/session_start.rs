@@ -12,6 +12,9 @@ use crate::{ended, event, inventory, log, rules, savings};
 /// More than 10,000 characters Claude Code puts into a file and shows a short piece of.
 const MOST: usize = 9_000;
 
+/// Kept free of rules, however long a user's own are: rules without workers are of no use.
+const FOR_WORKERS: usize = 3_000;
+
 /// Answers the event.
 pub fn run(world: &World) -> Result<()> {
     let bytes = event::bytes()?;
@@ -40,7 +43,7 @@ fn context(world: &World) -> Result<Option<Context>> {
         return Ok(None);
     }
     let roster = roster::read(&world.paths)?;
-    let (with, without) = rules::parts(&rules::read(world)?);
+    let (with, without) = rules::parts(&rules::read(world)?, MOST - FOR_WORKERS);
     let mut text = if inventory::is_usable(&roster) {
         let room = MOST.saturating_sub(with.chars().count());
         rules::fill(&with, &inventory::lines(&roster, room))

@@ -2,7 +2,7 @@
 
 use shared::args::{Command, Flag, Program};
 
-use crate::{export, report, savings, watch};
+use crate::{export, report, savings, update, watch};
 
 const JSON: Flag = Flag { long: "json", value: "", about: "print JSON for programs" };
 const QUIET: Flag = Flag { long: "quiet", value: "", about: "say nothing when all went well" };
@@ -17,7 +17,7 @@ pub static PROGRAM: Program = Program {
             operands: "",
             takes: (0, 0),
             about: "count what is new in all transcripts",
-            flags: &[JSON, QUIET],
+            flags: &[JSON, QUIET, update::BRIEF],
         },
         Command {
             name: "rebuild",

@@ -1,19 +1,34 @@
 //! `mo-ledger update`: counts what is new.
 
 use serde_json::json;
-use shared::args::Matches;
+use shared::args::{Flag, Matches};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
-use shared::ledger::{Budget, Outcome};
+use shared::ledger::{Budget, Outcome, publish};
 use shared::world::World;
 
 use crate::fresh;
 use crate::progress::bytes;
 
+/// The flag of hooks.
+pub const BRIEF: Flag =
+    Flag { long: "brief", value: "", about: "as a hook does: at most 64 MiB, and no waiting for others" };
+
+/// What a hook may count where nothing was ever counted. Longer histories are left to `mo-ledger rebuild`.
+const FIRST: Budget = Budget { max_bytes: 8 << 20, ..Budget::HOOK };
+
 /// Brings the ledger up to date.
 pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
-    let outcome = fresh::update(world, &Budget::WHOLE, !matches.has("quiet"))?;
+    let outcome = fresh::update(world, &budget(world, matches)?, !matches.has("quiet"))?;
     tell(world, matches, &outcome)
+}
+
+fn budget(world: &World, matches: &Matches) -> Result<Budget> {
+    if !matches.has("brief") {
+        return Ok(Budget::WHOLE);
+    }
+    let counted = publish::read(&world.paths.usage()?).is_some();
+    Ok(if counted { Budget::HOOK } else { FIRST })
 }
 
 /// Tells what an update did.

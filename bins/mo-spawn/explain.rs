@@ -11,7 +11,7 @@ use shared::world::World;
 use crate::launch::Launch;
 
 /// Parts of names whose values nobody shows.
-const TELLING: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "HEADERS", "CREDENTIAL"];
+const TELLING: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "HEADERS", "CREDENTIAL"];
 
 /// Prints the launch.
 pub fn print(world: &World, launch: &Launch) -> Result<Exit> {
@@ -51,12 +51,20 @@ fn shown(decision: &Decision, value: &OsStr) -> String {
     if decision.secret {
         return format!("[{}]", shared::secret::Secret::from_file(&value.to_string_lossy()).masked());
     }
-    // MAX_CONTEXT_TOKENS and its like are counts.
-    let is_count = !value.is_empty() && value.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-    if !is_count && TELLING.iter().any(|part| name.contains(part)) {
+    // CLAUDE_CODE_MAX_CONTEXT_TOKENS and its like are counts.
+    if TELLING.iter().any(|part| name.contains(part)) && !name.ends_with("_TOKENS") {
         return "[hidden]".to_owned();
     }
+    if holds_a_login(&value.to_string_lossy()) {
+        return "[hidden: a URL with a login]".to_owned();
+    }
     quoted(value)
+}
+
+/// `https://user:password@host`.
+fn holds_a_login(text: &str) -> bool {
+    let authorities = text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '#']).next());
+    authorities.into_iter().any(|authority| authority.contains('@'))
 }
 
 /// The word as a shell takes it.
@@ -73,7 +81,7 @@ fn quoted(word: &OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{holds_a_login, quoted};
     use std::ffi::OsStr;
 
     #[test]
@@ -81,5 +89,11 @@ mod tests {
         assert_eq!(quoted(OsStr::new("--model")), "--model");
         assert_eq!(quoted(OsStr::new("it's \u{1b}[31m")), r"'it'\''s ?[31m'");
         assert_eq!(quoted(OsStr::new("")), "''");
+    }
+
+    #[test]
+    fn a_login_in_a_url_is_seen() {
+        assert!(holds_a_login("http://u:p@proxy:1/"));
+        assert!(!holds_a_login("http://proxy:1/a@b"));
     }
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use shared::clock::rfc3339;
 use shared::env;
-use shared::error::Result;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
 use shared::outcome::{self, Ending};
 use shared::process;
 use shared::record::{Attempt, Process, Record, Status};
-use shared::transcript::{self, Before};
+use shared::transcript::{self, Before, Sessions};
 use shared::world::World;
 
 use crate::launch::Launch;
@@ -21,8 +22,10 @@ pub struct Journal {
     path: PathBuf,
     record: Record,
     projects: PathBuf,
-    /// The sessions that may be worked on, and how long their transcripts were before.
-    before: Vec<(String, Before)>,
+    /// The session where it is known, and how long its transcripts were before.
+    known: Option<(String, Before)>,
+    /// Where it is not known: all sessions as they were before.
+    all: Option<Sessions>,
 }
 
 impl Journal {
@@ -68,11 +71,16 @@ impl Journal {
             }],
             ..Record::default()
         };
-        let before = session.map(|session| (session.clone(), transcript::mark(&projects, &session)));
+        let all = session.is_none().then(|| Sessions::of(&projects));
+        let known = session.map(|session| (session.clone(), transcript::mark(&projects, &session)));
         let path = Record::path(&world.paths, id, now)?;
+        if path.exists() {
+            return Err(Error::new(Exit::Usage, format!("there is already a dispatch {id}"))
+                .hint("each dispatch needs an id of its own"));
+        }
         record.write(&path)?;
         record.index(&world.paths, &path)?;
-        Ok(Some(Self { path, record, projects, before: before.into_iter().collect() }))
+        Ok(Some(Self { path, record, projects, known, all }))
     }
 
     /// Notes which process it is.
@@ -84,10 +92,13 @@ impl Journal {
 
     /// Closes the record with what the transcript says.
     pub fn close(mut self, world: &World, ending: Ending) -> Result<Record> {
-        let course = self
-            .before
-            .iter()
-            .find_map(|(session, before)| transcript::read(&self.projects, session, before));
+        // Of a fork, or of a session picked from a list, only the transcript knows the id.
+        if let Some(session) = self.all.take().and_then(|all| all.only_one_that_grew(&self.projects)) {
+            self.record.worker_sessions = vec![session.0.clone()];
+            self.known = Some(session);
+        }
+        let known = self.known.as_ref();
+        let course = known.and_then(|(session, before)| transcript::read(&self.projects, session, before));
         outcome::close(&mut self.record, ending, course, world.clock.now());
         self.record.write(&self.path)?;
         Ok(self.record)

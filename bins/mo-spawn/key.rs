@@ -1,10 +1,10 @@
 //! The worker's key at launch: out of its settings, or printed by its own command.
 
-use std::io::Read;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::io::{self, Read};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -14,6 +14,10 @@ use zeroize::Zeroizing;
 
 /// A secret manager may ask the user to unlock it; longer than this nobody waits.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the last bytes may take after the command has ended.
+const LAST_BYTES: Duration = Duration::from_millis(200);
+/// Pauses between looks.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The key; nothing for an account.
 pub fn read(worker: &Worker) -> Result<Option<Secret>> {
@@ -42,23 +46,48 @@ fn printed(worker: &Worker, command: &[String]) -> Result<Secret> {
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
-    let stdout = child.stdout.take();
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(CAP + 1));
-        let read = stdout.map(|stdout| stdout.take(CAP as u64 + 1).read_to_end(&mut bytes));
-        // The receiver has gone when it took too long.
-        let _ = sender.send(read.transpose().map(|_| bytes));
+    let output = Arc::new(Mutex::new(Zeroizing::new(Vec::with_capacity(CAP + 1))));
+    let reader = child.stdout.take().map(|stdout| {
+        let output = Arc::clone(&output);
+        thread::spawn(move || gather(stdout, &output))
     });
-    let Ok(read) = receiver.recv_timeout(PATIENCE) else {
-        // It may have ended this very moment.
-        let _ = child.kill();
+    let Some(status) = ended(&mut child).map_err(|error| failed(error.to_string()))? else {
+        // Killed and taken leave of; what it started is the user's own.
+        let _ = child.kill().and_then(|()| child.wait());
         return Err(failed(format!("it took longer than {} s", PATIENCE.as_secs())));
     };
-    let bytes = read.map_err(|error| failed(error.to_string()))?;
-    let status = child.wait().map_err(|error| failed(error.to_string()))?;
     if !status.success() {
         return Err(failed(status.to_string()));
     }
+    // An agent that it left running may hold the pipe open: what was printed until its end is the key.
+    let start = Instant::now();
+    while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && start.elapsed() < LAST_BYTES {
+        thread::sleep(PAUSE);
+    }
+    let bytes = output.lock().map_err(|_| failed("its output could not be read".to_owned()))?;
     Secret::parse(&bytes).map_err(|error| failed(error.to_string()))
+}
+
+/// Waits for its end, as long as anybody waits.
+fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(None)
+}
+
+/// Reads as much as a key can hold, and a byte more to see that it is too long.
+fn gather(mut stdout: ChildStdout, output: &Mutex<Zeroizing<Vec<u8>>>) {
+    let mut piece = Zeroizing::new([0; 512]);
+    while let Ok(length @ 1..) = stdout.read(&mut *piece) {
+        let Ok(mut output) = output.lock() else { return };
+        output.extend(piece.iter().take(length));
+        if output.len() > CAP {
+            return;
+        }
+    }
 }

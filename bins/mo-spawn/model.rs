@@ -11,6 +11,10 @@ const ALIASES: &[&str] = &["default", "best", "opusplan"];
 /// Refuses a model that the worker does not have, before anything is sent.
 pub fn check(worker: &Worker, named: &str) -> Result<()> {
     let name = plain(named);
+    if name.is_empty() {
+        return Err(Error::new(Exit::Usage, "the model's name is empty")
+            .hint(format!("name one of its tiers: {}", tiers(worker))));
+    }
     if let Some(tier) = tier(named) {
         if worker.profile.tiers.is_empty() || worker.profile.tiers.contains_key(&tier) {
             return check_mapped(worker);
@@ -22,7 +26,10 @@ pub fn check(worker: &Worker, named: &str) -> Result<()> {
         return check_mapped(worker);
     }
     let is_own = worker.profile.tiers.values().any(|mapped| mapped.model == name);
-    if !is_own && name.to_ascii_lowercase().starts_with("claude") {
+    // Also as the clouds write it: us.anthropic.claude-…
+    let is_anthropics =
+        name.to_ascii_lowercase().split(['.', '/', ':']).any(|part| part.starts_with("claude"));
+    if !is_own && is_anthropics {
         let what = format!("worker `{}` is not Anthropic's: it does not know `{name}`", worker.name);
         return Err(Error::new(Exit::Usage, what).hint(format!("name one of its tiers: {}", tiers(worker))));
     }

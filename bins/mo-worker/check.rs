@@ -54,6 +54,7 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
     let check = Check {
         at: rfc3339(world.clock.now()),
         claude_version: Some(version),
+        base_url: worker.base_url().map(str::to_owned),
         tiers: answers
             .iter()
             .map(|(tier, (mapped, answer, took))| (*tier, entry(mapped, answer, *took)))

@@ -7,7 +7,12 @@ use shared::file::{self, Durability, PROGRAM};
 use shared::name::Name;
 use shared::worker::SHIM;
 
-const BEFORE_NAME: &str = "#!/bin/sh\nexec \"${0%/*}/../.bin/mo-spawn\" ";
+/// The root is the one that the worker lies in, whatever variables say.
+const BEFORE_NAME: &str = "#!/bin/sh
+case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
+CLAUDE_WORKERS_ROOT=$(CDPATH= cd -- \"$here/..\" && pwd -P) || exit 78
+export CLAUDE_WORKERS_ROOT
+exec \"$CLAUDE_WORKERS_ROOT/.bin/mo-spawn\" ";
 const AFTER_NAME: &str = " \"$@\"\n";
 
 /// The shim's text for this worker.

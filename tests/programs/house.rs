@@ -45,7 +45,10 @@ impl House {
         mo_key(world, &["glm"], KEY).run().ok();
         let profile = world.read(file("glm", "worker.json"));
         let checked = r#""last_check": {"at": "2026-11-30T01:02:03.000Z", "claude_version": "2.1.332",
-            "tiers": {"sonnet": {"ok": true, "kind": "ok", "model": "glm-5.2", "ms": 7}}}"#;
+            "base_url": "https://api.z.ai/api/anthropic", "tiers": {
+                "opus": {"ok": true, "kind": "ok", "model": "glm-5.2", "ms": 7},
+                "sonnet": {"ok": true, "kind": "ok", "model": "glm-5.2", "ms": 7},
+                "haiku": {"ok": true, "kind": "ok", "model": "glm-4.7", "ms": 7}}}"#;
         assert!(profile.contains("\"last_check\": null"));
         world.write(file("glm", "worker.json"), profile.replace("\"last_check\": null", checked));
         house.plugin(env!("CARGO_PKG_VERSION"), "exec mo-hook");

@@ -194,7 +194,7 @@ fn without_a_home_everything_says_so_and_help_still_helps() {
         mo_worker(&world, words).stdout_closed().run().ok();
     }
     world.var("CLAUDE_WORKERS_ROOT", "relative/root");
-    refused(&world, mo_worker(&world, &["list"]), 78, "is not an absolute path");
+    refused(&world, mo_worker(&world, &["list"]), 78, "CLAUDE_WORKERS_ROOT does not name an absolute path");
 }
 
 #[test]
