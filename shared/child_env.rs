@@ -69,6 +69,8 @@ pub struct Launch<'a> {
     pub dispatch: Option<&'a DispatchId>,
     /// The client's own retries after an API error.
     pub retries: Option<u32>,
+    /// Whether a subagent names a model of Anthropic's, so that all of them need another.
+    pub foreign_agents: bool,
 }
 
 /// One variable of the child, or one that it does not get.
@@ -100,6 +102,7 @@ impl ChildEnv {
         }
         child.add_files(worker);
         child.add_models(worker, launch.model);
+        child.add_subagents(worker, launch.foreign_agents);
         child.add_manners(worker);
         child.add_ours(parent, worker, paths, launch);
         child.add_key(worker.profile.auth, launch.key);
@@ -168,6 +171,18 @@ impl ChildEnv {
         }
         if let Some(most) = model.and_then(|model| model.max_output).filter(|most| *most < USUAL_OUTPUT) {
             self.put("CLAUDE_CODE_MAX_OUTPUT_TOKENS", most.to_string(), "the model writes no more");
+        }
+    }
+
+    /// A subagent's file can name any model, and that name would be sent as it is. One model for all subagents
+    /// costs a worker with several models its choice among them, so it is forced only where there is none or need.
+    fn add_subagents(&mut self, worker: &Worker, foreign: bool) {
+        let Some(default) = worker.default_model().filter(|_| !worker.is_anthropic()) else { return };
+        let is_only = worker.profile.tiers.values().all(|mapped| mapped.model == default.model);
+        if is_only || foreign {
+            let rule = "a subagent that names a model of Anthropic's gets the default tier's";
+            self.put("CLAUDE_CODE_SUBAGENT_MODEL", &default.model, rule);
+            self.put("CLAUDE_CODE_SUBAGENT_MODEL_FORCE", "1", rule);
         }
     }
 

@@ -56,7 +56,9 @@ mod tests {
     fn a_broken_worker_never_hides_the_others() {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().join(".claude-workers");
-        for (name, settings) in [("good", "{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://h\"}}"), ("broken", "{"), ("empty", "")] {
+        for (name, settings) in
+            [("good", "{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://h\"}}"), ("broken", "{"), ("empty", "")]
+        {
             fs::create_dir_all(root.join(name)).unwrap();
             fs::write(root.join(name).join(SETTINGS), settings).unwrap();
         }

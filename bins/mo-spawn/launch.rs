@@ -14,6 +14,7 @@ use shared::secret::Secret;
 use shared::worker::{Key, Worker};
 use shared::world::World;
 
+use crate::foreign;
 use crate::key;
 use crate::model;
 use crate::options::Options;
@@ -72,6 +73,11 @@ impl Launch {
                 model: model::known(&worker, asked.model.as_deref()),
                 dispatch: dispatch.as_ref(),
                 retries: options.retries,
+                foreign_agents: foreign::is_named(
+                    &worker,
+                    &std::env::current_dir().unwrap_or_default(),
+                    &options.claude,
+                ),
             },
         );
         Ok(Self {

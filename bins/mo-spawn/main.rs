@@ -1,6 +1,7 @@
 //! mo-spawn: one task on one worker: launch Claude Code as that worker, pass everything through, leave a record.
 
 mod explain;
+mod foreign;
 mod journal;
 mod key;
 mod launch;
