@@ -11,6 +11,7 @@ mod dispatch;
 mod doctor;
 mod ending;
 mod environment;
+mod foreign;
 mod install;
 mod isolation;
 mod outcome;
