@@ -12,6 +12,8 @@ pub enum Trouble {
     Model,
     /// Nothing that speaks the Messages API stands at the URL.
     Url,
+    /// One of the two: a 404, and the client does not say more.
+    NotFound,
     /// Too many requests, or the plan's quota is used up.
     Quota,
     /// The provider has no capacity right now.
@@ -30,7 +32,9 @@ impl Trouble {
         match status {
             Some(401 | 403) => Self::Key,
             Some(404) if error_type == Some("not_found_error") => Self::Model,
-            Some(404 | 405) => Self::Url,
+            // A page, a body of another shape, or a client that keeps the body to itself.
+            Some(404) => Self::NotFound,
+            Some(405) => Self::Url,
             Some(408 | 504) | None => Self::Unreachable,
             Some(402 | 429) => Self::Quota,
             Some(503 | 529) => Self::Overloaded,
@@ -39,10 +43,11 @@ impl Trouble {
         }
     }
 
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Key,
         Self::Model,
         Self::Url,
+        Self::NotFound,
         Self::Quota,
         Self::Overloaded,
         Self::Provider,
@@ -61,6 +66,7 @@ impl Trouble {
             Self::Key => "key",
             Self::Model => "model",
             Self::Url => "url",
+            Self::NotFound => "not-found",
             Self::Quota => "quota",
             Self::Overloaded => "overloaded",
             Self::Provider => "provider",
@@ -75,6 +81,7 @@ impl Trouble {
             Self::Key => "the provider refuses the key",
             Self::Model => "the provider does not know the model",
             Self::Url => "nothing that speaks the Messages API stands at the base URL",
+            Self::NotFound => "the provider does not know the model, or the base URL is wrong",
             Self::Quota => "the provider's quota is used up",
             Self::Overloaded => "the provider is overloaded",
             Self::Provider => "the provider failed",
@@ -95,6 +102,9 @@ impl Trouble {
             Self::Url => format!(
                 "`mo-worker show {worker}` shows the URL; `mo-preset probe URL` tells what stands there"
             ),
+            Self::NotFound => format!(
+                "`mo-worker show {worker}` shows both; `mo-preset probe URL` tells whether it is the URL"
+            ),
             Self::Quota => "wait until the quota is renewed, or give the task to another worker".to_owned(),
             Self::Overloaded => "try again in a minute, or give the task to another worker".to_owned(),
             Self::Provider => "try again; if it stays, see the provider's status page".to_owned(),
@@ -109,7 +119,7 @@ impl Trouble {
     pub fn exit(self) -> Exit {
         match self {
             Self::Key => Exit::Key,
-            Self::Model | Self::Url => Exit::Config,
+            Self::Model | Self::Url | Self::NotFound => Exit::Config,
             Self::Request => Exit::CouldNot,
             Self::Quota | Self::Overloaded | Self::Provider | Self::Unreachable => Exit::Unavailable,
         }
@@ -121,9 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_model_is_told_from_a_wrong_url() {
+    fn an_unknown_model_is_told_from_a_wrong_url_where_the_body_tells() {
         assert_eq!(Trouble::of(Some(404), Some("not_found_error")), Trouble::Model);
-        assert_eq!(Trouble::of(Some(404), None), Trouble::Url);
+        assert_eq!(Trouble::of(Some(404), None), Trouble::NotFound);
+        assert_eq!(Trouble::of(Some(405), None), Trouble::Url);
         assert_eq!(Trouble::of(None, None), Trouble::Unreachable);
         assert_eq!(Trouble::of(Some(529), Some("overloaded_error")), Trouble::Overloaded);
         assert_eq!(Trouble::of(Some(418), None), Trouble::Request);

@@ -9,7 +9,8 @@ use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::process;
 use crate::record::{Failure, Record, Status};
-use crate::transcript::{ApiFailure, Course};
+use crate::session_files::Before;
+use crate::transcript::{self, Course};
 
 /// How Claude Code's process ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -20,11 +21,6 @@ pub struct Ending {
     pub stopped: bool,
 }
 
-/// What trouble an API failure is.
-pub fn trouble(failure: &ApiFailure) -> Trouble {
-    Trouble::of(failure.status, failure.error_type.as_deref())
-}
-
 /// Decides how it went. What was denied is not done, whatever the exit code says.
 pub fn decide(ending: Ending, course: Option<&Course>) -> (Status, Option<Failure>) {
     let failure = |kind: &str, text: String| Some(Failure { kind: kind.to_owned(), text });
@@ -32,7 +28,7 @@ pub fn decide(ending: Ending, course: Option<&Course>) -> (Status, Option<Failur
         return (Status::Cancelled, failure("stopped", "it was stopped from outside".to_owned()));
     }
     if let Some(error) = course.and_then(|course| course.error.as_ref()) {
-        let trouble = trouble(error);
+        let trouble = error.trouble();
         let status = if trouble == Trouble::Quota { Status::Quota } else { Status::Failed };
         let code = error.status.map(|status| format!(" ({status})")).unwrap_or_default();
         return (status, failure(trouble.name(), format!("{}{code}", trouble.text())));
@@ -88,7 +84,7 @@ pub fn settle(path: &Path, projects: &Path, now: Timestamp) -> Result<bool> {
         return Ok(false);
     }
     let session = record.worker_sessions.first().cloned().unwrap_or_default();
-    let course = crate::transcript::read(projects, &session, &crate::transcript::Before::default());
+    let course = transcript::read(projects, &session, &Before::default());
     close(&mut record, Ending::default(), course, now);
     record.write(path)?;
     Ok(true)
@@ -97,6 +93,7 @@ pub fn settle(path: &Path, projects: &Path, now: Timestamp) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api_failure::ApiFailure;
     use crate::record::Denial;
 
     fn ended(exit_code: i32) -> Ending {
@@ -117,7 +114,7 @@ mod tests {
             error: Some(ApiFailure {
                 status: Some(status),
                 error_type: Some(error_type.into()),
-                text: String::new(),
+                ..ApiFailure::default()
             }),
             ..Course::default()
         };

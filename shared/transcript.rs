@@ -2,15 +2,18 @@
 //! Counting over all sessions is the ledger's business.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::api_failure::ApiFailure;
+use crate::denied::is_denied;
 use crate::flatten::flatten;
 use crate::record::{Denial, Tokens};
+use crate::session_files::{Before, files, find};
 
 /// The longest row that is looked at; longer ones are tool results, never usage.
 const LONGEST_ROW: u64 = 64 << 20;
@@ -32,104 +35,16 @@ pub struct Course {
     pub version: Option<String>,
 }
 
-/// An API error as Claude Code notes it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ApiFailure {
-    /// The HTTP status; nothing when nobody answered.
-    pub status: Option<u16>,
-    /// The type in the error's body; nothing when the answer was no JSON.
-    pub error_type: Option<String>,
-    /// The client's words.
-    pub text: String,
-}
-
-/// The files of one session and how long they were before a run began.
-#[derive(Clone, Debug, Default)]
-pub struct Before(HashMap<PathBuf, u64>);
-
-/// All sessions of a worker and how long their transcripts are.
-#[derive(Debug)]
-pub struct Sessions(HashMap<PathBuf, u64>);
-
-impl Sessions {
-    /// Those that there are now.
-    pub fn of(projects: &Path) -> Self {
-        let folders = fs::read_dir(projects).into_iter().flatten().flatten();
-        let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
-        let sessions = files.filter(|file| {
-            let path = file.path();
-            path.extension().is_some_and(|end| end == "jsonl") && !is_agent(&path)
-        });
-        Self(sessions.map(|file| (file.path(), file.metadata().map_or(0, |meta| meta.len()))).collect())
-    }
-
-    /// The session that was added or went on since, and how long it was before; nothing when it is not
-    /// the only one, because then it would be a guess.
-    pub fn only_one_that_grew(&self, projects: &Path) -> Option<(String, Before)> {
-        let now = Self::of(projects);
-        let mut grown =
-            now.0.into_iter().filter(|(path, length)| self.0.get(path).is_none_or(|old| old < length));
-        let (path, _) = grown.next()?;
-        if grown.next().is_some() {
-            return None;
-        }
-        let session = path.file_stem()?.to_str()?.to_owned();
-        let before = self.0.get(&path).map(|length| (path, *length)).into_iter().collect();
-        Some((session, Before(before)))
-    }
-}
-
-/// The transcript of this session below a `projects` directory, wherever it was run.
-pub fn find(projects: &Path, session: &str) -> Option<PathBuf> {
-    let name = format!("{session}.jsonl");
-    let folders = fs::read_dir(projects).ok()?;
-    folders.flatten().map(|folder| folder.path().join(&name)).find(|path| path.is_file())
-}
-
-/// The folder below `projects` for sessions of this directory.
-pub fn folder_name(cwd: &Path) -> String {
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-    cwd.to_string_lossy().chars().map(plain).collect()
-}
-
-/// How long the session's files are now; rows up to there belong to earlier runs.
-pub fn mark(projects: &Path, session: &str) -> Before {
-    let files = find(projects, session).map(|main| files(&main)).unwrap_or_default();
-    let length = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
-    Before(files.into_iter().map(|path| (path.clone(), length(&path))).collect())
-}
-
 /// Reads what was added to the session since `before`; nothing when it has no transcript.
 pub fn read(projects: &Path, session: &str, before: &Before) -> Option<Course> {
     let main = find(projects, session)?;
     let mut reading = Reading::default();
     for path in files(&main) {
-        let from = before.0.get(&path).copied().unwrap_or(0);
+        let from = before.length(&path);
         // A file that cannot be read costs its own rows only.
         let _ = reading.file(&path, from, path == main);
     }
     Some(reading.course())
-}
-
-/// The session's own file and those of its subagents, however deep.
-fn files(main: &Path) -> Vec<PathBuf> {
-    let mut found = vec![main.to_owned()];
-    let mut folders = vec![main.with_extension("")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() && is_agent(&entry.path()) => found.push(entry.path()),
-                _ => {}
-            }
-        }
-    }
-    found
-}
-
-fn is_agent(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("agent-") && path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
 #[derive(Deserialize)]
@@ -144,7 +59,11 @@ struct Row<'a> {
     is_api_error_message: bool,
     api_error_status: Option<u16>,
     api_error_type: Option<String>,
+    /// A word where the row is an API error.
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
     tool_denial_kind: Option<String>,
+    permission_decision: Option<serde::de::IgnoredAny>,
     session_id: Option<String>,
     request_session_id: Option<String>,
 }
@@ -187,6 +106,26 @@ struct Block {
     name: Option<String>,
     tool_use_id: Option<String>,
     input: Option<Input>,
+    #[serde(default)]
+    is_error: bool,
+    content: Option<Said>,
+}
+
+/// What a tool's result says.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Text(String),
+    Other(serde::de::IgnoredAny),
+}
+
+impl Said {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Other(_) => None,
+        }
+    }
 }
 
 /// The inputs that tell what a tool would have done.
@@ -234,6 +173,10 @@ struct Reading {
     /// One message stands in several rows; the one with the most output is final.
     messages: HashMap<String, (String, Tokens)>,
     tools: HashMap<String, (String, String)>,
+    /// What was denied by the looks of it; only counts where the client has no field for it.
+    seemingly_denied: Vec<Denial>,
+    /// Whether the client says in a field what was decided on a tool.
+    tells_decisions: bool,
     course: Course,
 }
 
@@ -269,16 +212,23 @@ impl Reading {
         self.course.version = row.version.or(self.course.version.take());
         let Content::Blocks(blocks) = message.content else { return };
         if kind == "user" {
-            if row.tool_denial_kind.is_some() {
-                self.denied(&blocks);
-            }
+            self.results(&blocks, row.tool_denial_kind.is_some());
+            self.tells_decisions |= row.tool_denial_kind.is_some() || row.permission_decision.is_some();
             return;
         }
         let text = blocks.iter().filter_map(|block| block.text.as_deref()).collect::<Vec<_>>().join(" ");
         if is_main && row.is_api_error_message {
-            let text = flatten(&text, SHOWN);
             let (status, error_type) = (row.api_error_status, row.api_error_type);
-            self.course.error = Some(ApiFailure { status, error_type, text });
+            let class = row.error.and_then(|raw| serde_json::from_str(raw.get()).ok());
+            let mut error = ApiFailure { status, error_type, class, text }.completed();
+            error.text = flatten(&error.text, SHOWN);
+            self.course.error = Some(error);
+            return;
+        }
+        if is_main && message.model.is_none() && message.usage.is_none() && blocks.is_empty() {
+            // What 2.0.76 makes of an answer that is not of this API, a web page for example: no error, exit code 0.
+            let class = Some("malformed".to_owned());
+            self.course.error = Some(ApiFailure { class, ..ApiFailure::default() });
             return;
         }
         if let (Some(id), Some(model), Some(usage)) = (message.id, message.model, message.usage) {
@@ -307,14 +257,25 @@ impl Reading {
         }
     }
 
-    fn denied(&mut self, blocks: &[Block]) {
-        for id in blocks.iter().filter_map(|block| block.tool_use_id.as_ref()) {
+    fn results(&mut self, blocks: &[Block], denied: bool) {
+        for block in blocks {
+            let Some(id) = &block.tool_use_id else { continue };
             let (tool, what) = self.tools.get(id).cloned().unwrap_or_default();
-            self.course.denials.push(Denial { tool: flatten(&tool, SHOWN), what });
+            let text = block.content.as_ref().and_then(Said::text).unwrap_or_default();
+            let seems = block.is_error && is_denied(&tool, text);
+            let denial = Denial { tool: flatten(&tool, SHOWN), what };
+            match (denied, seems) {
+                (true, _) => self.course.denials.push(denial),
+                (false, true) => self.seemingly_denied.push(denial),
+                (false, false) => {}
+            }
         }
     }
 
     fn course(mut self) -> Course {
+        if !self.tells_decisions {
+            self.course.denials.append(&mut self.seemingly_denied);
+        }
         for (model, tokens) in self.messages.into_values() {
             let sum = self.course.usage.entry(flatten(&model, SHOWN)).or_default();
             sum.input += tokens.input;
@@ -328,6 +289,8 @@ impl Reading {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn course(rows: &[&str]) -> Course {
@@ -369,5 +332,37 @@ mod tests {
         assert_eq!(course(&[error]).error.unwrap().status, Some(529));
         assert_eq!(course(&[error, answer]).error, None);
         assert!(course(&[error]).usage.is_empty());
+    }
+
+    #[test]
+    fn a_client_without_a_field_for_denials_is_understood_and_one_with_it_is_believed() {
+        let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"x"}}]}}"#;
+        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"This command requires approval"}]}}"#;
+        assert_eq!(course(&[call, result]).denials, [Denial { tool: "Bash".into(), what: "x".into() }]);
+        let told = r#"{"type":"user","permissionDecision":{"decision":"accept"},"message":{"content":[]}}"#;
+        assert_eq!(course(&[call, told, result]).denials, []);
+    }
+
+    #[test]
+    fn a_page_instead_of_an_answer_is_an_error() {
+        let page = r#"{"type":"assistant","message":{"0":"<","content":[]}}"#;
+        assert_eq!(course(&[page]).error.unwrap().class.as_deref(), Some("malformed"));
+    }
+
+    #[test]
+    fn subagents_beside_the_session_count_where_they_name_it() {
+        let projects = tempfile::tempdir().unwrap();
+        let folder = projects.path().join("-srv");
+        fs::create_dir_all(&folder).unwrap();
+        let row = |session: &str, id: &str| {
+            format!(
+                r#"{{"sessionId":"{session}","type":"assistant","message":{{"id":"{id}","model":"x","content":[],"usage":{{"output_tokens":1}}}}}}"#
+            )
+        };
+        for (name, session) in [("s", "s"), ("agent-1", "s"), ("agent-2", "other")] {
+            fs::write(folder.join(format!("{name}.jsonl")), row(session, name)).unwrap();
+        }
+        let course = read(projects.path(), "s", &Before::default()).unwrap();
+        assert_eq!(course.usage["x"].output, 2);
     }
 }

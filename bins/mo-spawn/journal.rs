@@ -9,7 +9,8 @@ use shared::exit::Exit;
 use shared::outcome::{self, Ending};
 use shared::process;
 use shared::record::{Attempt, Process, Record, Status};
-use shared::transcript::{self, Before, Sessions};
+use shared::session_files::{self, Before, Sessions};
+use shared::transcript;
 use shared::world::World;
 
 use crate::launch::Launch;
@@ -72,7 +73,7 @@ impl Journal {
             ..Record::default()
         };
         let all = session.is_none().then(|| Sessions::of(&projects));
-        let known = session.map(|session| (session.clone(), transcript::mark(&projects, &session)));
+        let known = session.map(|session| (session.clone(), session_files::mark(&projects, &session)));
         let path = Record::path(&world.paths, id, now)?;
         if path.exists() {
             return Err(Error::new(Exit::Usage, format!("there is already a dispatch {id}"))
@@ -112,7 +113,7 @@ fn own_process() -> Process {
 
 /// The session that `--continue` will take up: the newest of this directory.
 fn newest(projects: &Path, cwd: &Path) -> Option<String> {
-    let folder = projects.join(transcript::folder_name(cwd));
+    let folder = projects.join(session_files::folder_name(cwd));
     let files = std::fs::read_dir(folder).ok()?.flatten();
     let sessions = files.filter_map(|entry| {
         let path = entry.path();

@@ -48,7 +48,7 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
             world.say.note(&format!("{name}: asking {tier} ({}) …", mapped.model));
         }
         let start = Instant::now();
-        let answer = round_trip::ask(name, tier, patience)?;
+        let answer = round_trip::ask(world, &worker, tier, patience)?;
         answers.insert(tier, (mapped, answer, start.elapsed()));
     }
     let check = Check {

@@ -3,6 +3,7 @@
 mod check;
 mod create;
 mod doctor;
+mod endpoint;
 mod list;
 mod plan;
 mod remove;

@@ -7,16 +7,23 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rustix::process::{Pid, Signal};
 use serde::Deserialize;
 use shared::api_error::Trouble;
+use shared::api_failure::ApiFailure;
+use shared::dispatch_id::DispatchId;
 use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::flatten::flatten;
-use shared::name::Name;
+use shared::record::Record;
 use shared::sibling;
 use shared::tier::Tier;
+use shared::worker::Worker;
+use shared::world::World;
+
+use crate::endpoint;
 
 /// What a live model is asked to say.
 const WORD: &str = "mockingbird";
@@ -84,7 +91,7 @@ struct Outcome {
 }
 
 /// Asks.
-pub fn ask(name: &Name, tier: Tier, patience: Duration) -> Result<Answer> {
+pub fn ask(world: &World, worker: &Worker, tier: Tier, patience: Duration) -> Result<Answer> {
     let spawn = sibling::find("mo-spawn").ok_or_else(|| {
         Error::new(Exit::Config, "mo-spawn is not beside mo-worker")
             .hint("install the programs again, all into one folder")
@@ -92,8 +99,10 @@ pub fn ask(name: &Name, tier: Tier, patience: Duration) -> Result<Answer> {
     // A neutral place: no project's settings, rules or tools have a say.
     let neutral = tempfile::tempdir()
         .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").caused_by(error))?;
+    let asked = world.clock.now();
+    let id = DispatchId::new(asked);
     let mut child = Command::new(&spawn)
-        .args(["--retries", "0", "--title", "check", name.as_str(), "-p"])
+        .args(["--retries", "0", "--title", "check", "--id", id.as_str(), worker.name.as_str(), "-p"])
         .arg(format!("Reply with exactly this word and nothing else: {WORD}"))
         .args(["--model", tier.name(), "--output-format", "json"])
         .current_dir(neutral.path())
@@ -118,8 +127,24 @@ pub fn ask(name: &Name, tier: Tier, patience: Duration) -> Result<Answer> {
     let errors = errors.join().unwrap_or_default();
     match status.code() {
         Some(77) => Ok(Answer::Refused(Trouble::Key, errors)),
-        _ => Ok(read(&output, &errors)),
+        _ => Ok(match read(&output, &errors) {
+            Answer::Refused(trouble, words) => {
+                // The record was made from the transcript, where older clients tell more than in their result.
+                let trouble = recorded(world, &id, asked).unwrap_or(trouble);
+                Answer::Refused(endpoint::narrow(trouble, worker.base_url()), words)
+            }
+            answer => answer,
+        }),
     }
+}
+
+/// What mo-spawn made of it.
+fn recorded(world: &World, id: &DispatchId, asked: Timestamp) -> Option<Trouble> {
+    // A record lies in the month in which it was begun, a moment after it was asked for.
+    [asked, world.clock.now()].into_iter().find_map(|month| {
+        let record = Record::read(&Record::path(&world.paths, id, month).ok()?).ok()??;
+        Trouble::named(&record.error?.kind)
+    })
 }
 
 /// mo-spawn passes it on, and leaves nothing running.
@@ -146,10 +171,14 @@ fn read(output: &str, errors: &str) -> Answer {
         return Answer::Silent(said.unwrap_or("no output").trim().to_owned());
     };
     if outcome.is_error {
-        return Answer::Refused(
-            Trouble::of(outcome.api_error_status, outcome.api_error_type.as_deref()),
-            outcome.result,
-        );
+        let failure = ApiFailure {
+            status: outcome.api_error_status,
+            error_type: outcome.api_error_type,
+            class: None,
+            text: outcome.result,
+        };
+        let failure = failure.completed();
+        return Answer::Refused(failure.trouble(), failure.text);
     }
     if outcome.result.to_lowercase().contains(WORD) {
         return Answer::Right;
@@ -168,7 +197,7 @@ mod tests {
         let refused =
             r#"{"is_error":true,"result":"x","api_error_status":404,"api_error_type":"not_found_error"}"#;
         assert_eq!(read(refused, "").kind(), "model");
-        assert_eq!(read(&refused.replace("\"not_found_error\"", "null"), "").kind(), "url");
+        assert_eq!(read(&refused.replace("\"not_found_error\"", "null"), "").kind(), "not-found");
         assert_eq!(read("", "unknown option"), Answer::Silent("unknown option".into()));
         assert_eq!(read("[1]", "").exit(), Some(Exit::CouldNot));
     }
