@@ -53,6 +53,9 @@ const SHORTEST_KEY: usize = 16;
 const ANOTHERS_KEY: &str = "is a provider's key, maybe another worker's";
 const HOLDS_A_KEY: &str = "holds another worker's key";
 
+/// Makes Claude Code leave its endpoint, key and models to whoever starts it, whatever a project's settings say.
+pub const MANAGED_BY_HOST: &str = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST";
+
 /// Claude Code asks for this many output tokens unless told otherwise; a model that gives less refuses.
 const USUAL_OUTPUT: u64 = 32_000;
 
@@ -191,7 +194,7 @@ impl ChildEnv {
         if worker.base_url().is_some() {
             // Without it a project's own settings.json could send the worker's key to another host.
             let rule = "no settings file of a project redirects a worker, and its tools do not see the key";
-            self.put("CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST", "1", rule);
+            self.put(MANAGED_BY_HOST, "1", rule);
         }
         if !worker.is_anthropic() {
             let rule = "a nonce in the first block of every request ruins the provider's cache";
@@ -231,9 +234,11 @@ impl ChildEnv {
     }
 }
 
-/// The session that gave the work away.
+/// The session that gave the work away: as the client names it, else as our hook does for clients that do not
+/// (2.0.76, 2.1.91). Inside a worker the latter is the session above it.
 pub fn manager_session(parent: &Env) -> Option<&str> {
-    parent.text(env::CLAUDE_CODE_SESSION_ID)
+    let noted = || parent.text(env::MO_MANAGER_SESSION).filter(|_| depth(parent) == 0);
+    parent.text(env::CLAUDE_CODE_SESSION_ID).or_else(noted)
 }
 
 /// How deep in workers the parent is; an unreadable depth counts as inside.

@@ -1,9 +1,12 @@
 //! Claude Code's own program: where it is, and which version.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use memchr::memmem;
 
 use crate::env;
 use crate::error::{Error, Result};
@@ -13,6 +16,9 @@ use crate::world::World;
 
 /// The version that this release was tested with, as `tests/claude-version` says.
 pub const KNOWN_TO_WORK: &str = include_str!("../tests/claude-version");
+
+/// How much of a program is searched at once.
+const PIECE: usize = 1 << 20;
 
 /// Places where installers put it, below the home directory and outside.
 const USUAL_PLACES: [&str; 6] = [
@@ -55,6 +61,27 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
+/// Whether the program holds this word: what a client has no word for, it does not do.
+pub fn knows(program: &Path, word: &str) -> bool {
+    let finder = memmem::Finder::new(word);
+    let Ok(mut file) = File::open(program) else { return false };
+    let mut piece = vec![0; PIECE];
+    let mut kept = 0;
+    loop {
+        let read = match piece.get_mut(kept..).map(|room| file.read(room)) {
+            Some(Ok(read)) if read > 0 => read,
+            _ => return false,
+        };
+        let filled = kept + read;
+        if piece.get(..filled).is_some_and(|bytes| finder.find(bytes).is_some()) {
+            return true;
+        }
+        // The word may lie across two pieces.
+        kept = word.len().saturating_sub(1).min(filled);
+        piece.copy_within(filled - kept..filled, 0);
+    }
+}
+
 /// What the program says its version is, like `2.1.332`.
 pub fn version(program: &Path) -> Result<String> {
     let output = Command::new(program)
@@ -70,4 +97,20 @@ pub fn version(program: &Path) -> Result<String> {
 /// The version in the answer to `--version`, like `2.1.332 (Claude Code)`.
 pub fn version_in(answer: &str) -> Option<&str> {
     answer.split_whitespace().next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_found_across_pieces() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for gap in [0, PIECE - 3, PIECE, 2 * PIECE - 1] {
+            fs::write(file.path(), format!("{}NEEDLE rest", "x".repeat(gap))).unwrap();
+            assert!(knows(file.path(), "NEEDLE"), "{gap}");
+            assert!(!knows(file.path(), "NEEDLES"), "{gap}");
+        }
+        assert!(!knows(Path::new("/nowhere"), "NEEDLE"));
+    }
 }

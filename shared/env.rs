@@ -16,7 +16,8 @@ pub const NOW: &str = "MODEL_ORCHESTRATION_NOW";
 pub const MO_WORKER: &str = "MO_WORKER";
 /// The dispatch this process belongs to. Set by mo-spawn in the worker.
 pub const MO_DISPATCH: &str = "MO_DISPATCH";
-/// The session that gave the work away. Set by mo-spawn in the worker.
+/// The session that gave the work away. Set by mo-spawn in the worker, and by mo-hook in a manager whose client
+/// does not name its session itself.
 pub const MO_MANAGER_SESSION: &str = "MO_MANAGER_SESSION";
 /// How deep in workers this process is: unset or 0 in a manager, 1 in a worker.
 pub const MO_DEPTH: &str = "MO_DEPTH";
@@ -26,6 +27,8 @@ pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 pub const CLAUDE_CODE_EXECPATH: &str = "CLAUDE_CODE_EXECPATH";
 /// The session that started us, set by Claude Code.
 pub const CLAUDE_CODE_SESSION_ID: &str = "CLAUDE_CODE_SESSION_ID";
+/// A file whose lines the commands of a session start with; set by Claude Code for a hook at its start.
+pub const CLAUDE_ENV_FILE: &str = "CLAUDE_ENV_FILE";
 /// The tool use that started us, set by Claude Code.
 pub const CLAUDE_CODE_TOOL_USE_ID: &str = "CLAUDE_CODE_TOOL_USE_ID";
 /// The folder of the plugin whose hook runs, set by Claude Code.

@@ -18,6 +18,7 @@ use crate::foreign;
 use crate::key;
 use crate::model;
 use crate::options::Options;
+use crate::redirect;
 use crate::sitting::{Asked, Sitting};
 
 /// Everything that is decided before Claude Code starts.
@@ -80,6 +81,10 @@ impl Launch {
                 ),
             },
         );
+        if is_session && worker.base_url().is_some() {
+            let directory = std::env::current_dir().unwrap_or_default();
+            redirect::refuse(&program, &directory, &env, &options.claude)?;
+        }
         Ok(Self {
             arguments: arguments(&worker, &asked, session.as_deref(), &options.claude),
             title: options.title.clone(),

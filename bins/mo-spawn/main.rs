@@ -7,6 +7,7 @@ mod key;
 mod launch;
 mod model;
 mod options;
+mod redirect;
 mod sitting;
 mod slot;
 mod supervise;

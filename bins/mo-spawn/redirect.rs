@@ -1,0 +1,109 @@
+//! A project whose own settings would send the worker elsewhere. Current clients ignore such settings because of a
+//! switch in the worker's environment (`child_env`); before one that does not know the switch nothing is started.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+use shared::child_env::{ChildEnv, MANAGED_BY_HOST};
+use shared::claude;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+
+/// Which settings of a project there are, by the names that `--setting-sources` has for them.
+const SOURCES: [(&str, &str); 2] = [("project", "settings.json"), ("local", "settings.local.json")];
+/// The flag that says which settings are read.
+const FLAG: &str = "--setting-sources";
+/// What says where requests go, with which key and for which model.
+const TELLING: [&str; 4] =
+    ["ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SUBAGENT_MODEL"];
+
+#[derive(Deserialize)]
+struct Settings {
+    #[serde(default)]
+    env: BTreeMap<String, Value>,
+}
+
+/// Refuses the run where this client would follow the project.
+pub fn refuse(program: &Path, directory: &Path, env: &ChildEnv, arguments: &[OsString]) -> Result<()> {
+    let read = sources(arguments);
+    for (source, file) in SOURCES {
+        if read.as_ref().is_some_and(|read| !read.split(',').any(|one| one.trim() == source)) {
+            continue;
+        }
+        let path = directory.join(".claude").join(file);
+        let names = redirecting(&path, env);
+        // Hundreds of megabytes are only searched here, where it matters.
+        if names.is_empty() || claude::knows(program, MANAGED_BY_HOST) {
+            continue;
+        }
+        let what =
+            format!("this Claude Code would let the project set {} for the worker, in", names.join(", "));
+        let hint = format!(
+            "update Claude Code, take it out of the file, or leave the project's settings out: {FLAG} user"
+        );
+        return Err(Error::new(Exit::Config, what).at(&path).hint(hint));
+    }
+    Ok(())
+}
+
+/// The variables in the file that differ from the worker's. What the client cannot read either is no danger.
+fn redirecting(path: &Path, env: &ChildEnv) -> Vec<String> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let Ok(settings) = serde_json::from_slice::<Settings>(&bytes) else { return Vec::new() };
+    let same = |name: &str, value: &Value| {
+        let own = env.variables().find(|(own, _)| *own == OsStr::new(name));
+        own.is_some_and(|(_, own)| value.as_str().is_some_and(|value| own == OsStr::new(value)))
+    };
+    let telling = |name: &str| TELLING.iter().any(|start| name.starts_with(start));
+    let redirects = settings.env.iter().filter(|(name, value)| telling(name) && !same(name, value));
+    redirects.map(|(name, _)| shared::flatten::flatten(name, 80)).collect()
+}
+
+/// Which settings the arguments ask for; nothing when all are read.
+fn sources(arguments: &[OsString]) -> Option<String> {
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    let mut asked = None;
+    while let Some(word) = words.next() {
+        if word == FLAG {
+            asked = words.next().map(std::borrow::Cow::into_owned);
+        } else if let Some(value) = word.strip_prefix(FLAG).and_then(|rest| rest.strip_prefix('=')) {
+            asked = Some(value.to_owned());
+        }
+    }
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const SETTINGS: &str = r#"{"env": {"ANTHROPIC_BASE_URL": "http://elsewhere", "EDITOR": "vi", "X": 1}}"#;
+
+    fn refused(program: &str, arguments: &[&str]) -> bool {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join(".claude")).unwrap();
+        fs::write(directory.path().join(".claude/settings.json"), SETTINGS).unwrap();
+        let client = directory.path().join("claude");
+        fs::write(&client, program).unwrap();
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        refuse(&client, directory.path(), &ChildEnv::default(), &arguments).is_err()
+    }
+
+    #[test]
+    fn only_a_client_without_the_switch_is_kept_from_the_project() {
+        assert!(refused("an old one", &["-p", "x"]));
+        assert!(!refused("x CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST x", &["-p", "x"]));
+    }
+
+    #[test]
+    fn settings_that_are_not_read_redirect_nobody() {
+        assert!(!refused("an old one", &["--setting-sources", "user"]));
+        assert!(!refused("an old one", &["--setting-sources=user,local"]));
+        assert!(refused("an old one", &["--setting-sources=user,project"]));
+    }
+}
