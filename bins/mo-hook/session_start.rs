@@ -1,10 +1,13 @@
 //! At the start of a session: the rules of delegation and the workers there are.
 
+use std::path::Path;
+
 use shared::child_env;
 use shared::env;
 use shared::error::Result;
+use shared::record::is_session;
 use shared::world::World;
-use shared::{bin_link, roster};
+use shared::{bin_link, file, roster, sibling};
 
 use crate::answer::{Answer, Context};
 use crate::{ended, event, inventory, log, rules, savings};
@@ -22,6 +25,9 @@ pub fn run(world: &World) -> Result<()> {
         return Ok(());
     }
     let event = event::parse(&bytes)?;
+    if let Err(error) = name_session(world, &event.session_id) {
+        log::note(world, "session-start", &error);
+    }
     if world.paths.root()?.is_dir()
         && let Err(error) = bin_link::keep(world)
     {
@@ -35,6 +41,21 @@ pub fn run(world: &World) -> Result<()> {
         None
     });
     Answer { system_message, hook_specific_output: context(world)? }.give(world)
+}
+
+/// Tells the session's commands which session it is, where the client (2.0.76, 2.1.91) does not itself. The older
+/// of them does not put a plugin's programs on PATH either: they come last there, so that none is hidden.
+fn name_session(world: &World, session: &str) -> Result<()> {
+    let Some(file) = world.env.text(env::CLAUDE_ENV_FILE) else { return Ok(()) };
+    if world.env.is_set(env::CLAUDE_CODE_SESSION_ID) || !is_session(session) {
+        return Ok(());
+    }
+    let mut lines = format!("export {}={session}", env::MO_MANAGER_SESSION);
+    if let Some(folder) = sibling::folder() {
+        let folder = folder.to_string_lossy().replace('\'', r"'\''");
+        lines.push_str(&format!("\nexport PATH=\"$PATH\":'{folder}'"));
+    }
+    file::append_line(Path::new(file), &lines)
 }
 
 /// The text for the model, unless the user switched it off.

@@ -85,6 +85,21 @@ fn own_rules_take_the_place_of_the_bundled_ones() {
 }
 
 #[test]
+fn a_session_that_its_client_does_not_name_is_named_for_its_commands() {
+    let world = World::new();
+    let file = world.path("hook's env.sh");
+    let start = start().to_string();
+    let run = || hook(&world, "session-start").stdin(start.clone()).var("CLAUDE_ENV_FILE", &file);
+    run().var("CLAUDE_CODE_SESSION_ID", "s").run().ok();
+    assert!(!file.exists(), "the client does it itself");
+    run().run().ok();
+    let asks = ". \"$0\"; echo \"$MO_MANAGER_SESSION\"; command -v mo-spawn";
+    let told = world.command("/bin/sh").args(["-c", asks]).arg(&file).run().ok().text();
+    let session = serde_json::from_str::<Value>(&start).unwrap()["session_id"].as_str().unwrap().to_owned();
+    assert_eq!(told, format!("{session}\n{}\n", env!("CARGO_BIN_EXE_mo-spawn")));
+}
+
+#[test]
 fn off_inside_a_worker_and_for_no_known_event_it_is_silent() {
     let world = World::new();
     make(&world, "w", true);
