@@ -1,9 +1,12 @@
 //! However a worker ends, nothing of it stays behind.
 
+use std::time::Duration;
+
 use serde_json::json;
 use support::provider::Request;
 use support::wait_until;
 
+use crate::ability;
 use crate::stage::Stage;
 
 const INTERRUPT: i32 = 2;
@@ -14,6 +17,9 @@ const LONG: &str = "(sleep 1000 & sleep 1000) & echo up > up; tail -f /dev/null"
 
 /// A command that leaves a child behind which is of no group and no session of the client's.
 const DETACHED: &str = "#bash (setsid sleep 1000 > /dev/null 2>&1 &) ; echo started\n#say done";
+
+/// Far more than a client needs that keeps a background shell's limit of a second.
+const BACKGROUND: Duration = Duration::from_secs(25);
 
 fn stopped_by(signal: i32) -> Stage {
     let stage = Stage::with_demo();
@@ -55,7 +61,16 @@ fn a_worker_that_asks_for_a_background_shell_ends_and_leaves_none() {
     // The client waits for a background shell, ten minutes unless the call itself has a shorter limit.
     let input =
         r#"{"command": "sleep 1000", "description": "s", "run_in_background": true, "timeout": 1000}"#;
-    ended_well(&stage, &format!("#tool Bash {input}\n#say done"));
+    let run = stage.spawn("demo").args(["-p", &format!("#tool Bash {input}\n#say done")]);
+    let output = run.args(["--permission-mode", "bypassPermissions"]).patience(BACKGROUND).run();
+    if ability::can(
+        !output.timed_out,
+        "a background shell's own limit is not kept: print mode waits for its end",
+    ) {
+        output.ok().stdout_has("done");
+        stage.nothing_is_left();
+        assert_eq!(stage.record()["status"], "done", "{:#}", stage.record());
+    }
 }
 
 fn ended_well(stage: &Stage, prompt: &str) {

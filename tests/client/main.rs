@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise, its helpers too"
 )]
 
+mod ability;
 mod console;
 mod dispatch;
 mod doctor;
@@ -16,5 +17,6 @@ mod install;
 mod isolation;
 mod outcome;
 mod plugin;
+mod project;
 mod savings;
 mod stage;

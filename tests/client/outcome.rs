@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use support::provider::Answer;
 use support::{Output, Provider};
 
+use crate::ability;
 use crate::stage::{MODEL, Stage, WORKER_KEY};
 
 #[test]
@@ -99,7 +100,15 @@ fn an_overloaded_provider_is_told_at_once() {
     let (tier, output) = checked(&stage);
     let output = output.code(69);
     assert_eq!(tier["kind"], "overloaded", "{}", output.whole());
-    assert_eq!(stage.workers.asked().len(), 1, "without the client's own retries");
+    // Background calls offer no tools.
+    let asked =
+        stage.workers.asked().into_iter().filter(|request| {
+            request.prompt().0.contains("exactly this word") && !request.tools().is_empty()
+        });
+    let asked = asked.count();
+    if !ability::can(asked == 1, "a stream that fails is asked for once more, without streaming") {
+        assert_eq!(asked, 2, "without the client's own retries");
+    }
 }
 
 #[test]
@@ -131,17 +140,22 @@ fn a_provider_that_is_not_there_is_told_as_unreachable() {
 fn a_dispatch_that_a_provider_refused_says_why_in_its_record() {
     for (answer, status, kind) in [
         (Answer::fail(401), "failed", "key"),
+        (Answer::fail(403), "failed", "key"),
         (Answer::error(404, "not_found_error", format!("model: {MODEL}")), "failed", "model"),
+        (Answer::page(404, "text/html", "<html>nothing here</html>"), "failed", "not-found"),
+        (Answer::fail(400), "failed", "request"),
+        (Answer::fail(529), "failed", "overloaded"),
         (Answer::quota("five_hour", 1_900_000_000), "quota", "quota"),
     ] {
         let stage = answering(move || answer.clone());
         let run = stage.world.command(env!("CARGO_BIN_EXE_mo-spawn")).args(["--retries", "0", "demo"]);
         run.args(["-p", "x", "--output-format", "json"]).run().code(1);
         let record = stage.record();
-        assert_eq!(
-            (&record["status"], &record["error"]["kind"]),
-            (&json!(status), &json!(kind)),
-            "{record:#}"
-        );
+        let told = &record["error"]["kind"];
+        if kind == "model" && told == "not-found" {
+            ability::lacks("a 404 without its body: an unknown model and a wrong URL are one");
+            continue;
+        }
+        assert_eq!((&record["status"], told), (&json!(status), &json!(kind)), "{record:#}");
     }
 }

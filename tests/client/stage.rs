@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::patience::within;
+use support::provider::{Served, Usage};
 use support::{Output, Provider, Run, World, claude};
+
+use crate::ability;
 
 /// The key of the manager's own account.
 pub(crate) const MANAGER_KEY: &str = "manager-key";
@@ -125,6 +128,24 @@ impl Stage {
         let mut records = self.records();
         assert_eq!(records.len(), 1, "{records:#?}");
         records.remove(0)
+    }
+
+    /// The tokens of what was served, as far as a transcript below home tells of it. Current clients note every call.
+    pub(crate) fn accounted(&self, served: &[Served]) -> Usage {
+        let transcripts: Vec<String> = self
+            .world
+            .files()
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+            .map(|path| String::from_utf8_lossy(&self.world.bytes(path)).into_owned())
+            .collect();
+        let noted = |one: &&Served| transcripts.iter().any(|text| text.contains(&format!("\"{}\"", one.id)));
+        let known: Vec<_> = served.iter().filter(noted).collect();
+        ability::can(
+            known.len() == served.len(),
+            "some calls of the client stand in no transcript: no record counts them",
+        );
+        known.into_iter().map(|one| one.usage).sum()
     }
 
     /// Waits until nothing that was started here lives any more.

@@ -53,6 +53,9 @@ use super::account::Usage;
 use super::answer::Block;
 use super::base64;
 
+/// The tool that starts a subagent, newest name first.
+const AGENT: [&str; 2] = ["Agent", "Task"];
+
 /// A whole prompt as one `#b64` directive.
 pub fn b64(prompt: &str) -> String {
     format!("#b64 {}", base64::encode(prompt))
@@ -236,12 +239,14 @@ fn act(word: &str, argument: &Argument) -> Option<Act> {
             let (kind, prompt) = argument.pair()?;
             let input =
                 json!({"description": "Scripted task", "prompt": some(&prompt)?, "subagent_type": kind});
-            Some(Act::Tools(vec![Call::exact(&["Agent", "Task"], input)]))
+            Some(Act::Tools(vec![Call::exact(&AGENT, input)]))
         }
         "mcp" | "tool" => {
             let (name, input) = argument.pair()?;
             let input = if input.is_empty() { json!({}) } else { serde_json::from_str(&input).ok()? };
-            Some(Act::Tools(vec![Call { names: vec![name], loose: word == "mcp", input }]))
+            // A subagent's tool has had two names.
+            let names = if name == AGENT[0] { AGENT.map(str::to_owned).into() } else { vec![name] };
+            Some(Act::Tools(vec![Call { names, loose: word == "mcp", input }]))
         }
         "fail" => {
             let (status, rest) = argument.pair()?;
