@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_key_in_two_places_is_told_and_not_shown() {
-        let settings = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "sk-secret"}}"#;
+        let settings = r#"{"env": {"ANTHROPIC_BASE_URL": "https://h", "ANTHROPIC_AUTH_TOKEN": "sk-secret"}}"#;
         let told = |profile: &str| keys("w", &worker(settings, profile));
         assert!(told(r#"{"version": 1}"#).is_none());
         let both = told(r#"{"version": 1, "key_command": ["pass"]}"#).unwrap();
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_directory_is_the_name() {
-        let settings = r#"{"env": {}}"#;
+        let settings = r#"{"env": {"ANTHROPIC_BASE_URL": "https://h"}}"#;
         assert!(own_name("w", &worker(settings, r#"{"version": 1, "name": "glm"}"#)).is_none());
         assert!(
             own_name("w", &worker(settings, r#"{"version": 1, "name": "old"}"#)).unwrap().mending.is_some()
