@@ -2,6 +2,7 @@
 //! never from the wording of a message.
 
 use crate::exit::Exit;
+use crate::flatten::flatten;
 
 /// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -91,24 +92,27 @@ impl Trouble {
     }
 
     /// What to do about it.
-    pub fn what_next(self, worker: &str) -> String {
+    pub fn what_next(self, worker: &str, model: Option<&str>) -> String {
+        let named = model.map(|model| format!(" `{}`", flatten(model, 80))).unwrap_or_default();
         match self {
             Self::Key => format!(
                 "store the whole key with `mo-key {worker}`: some have two halves (`id.secret`), some must be enabled for a plan first"
             ),
             Self::Model => format!(
-                "`mo-worker show {worker}` shows the model of each tier; the provider may have renamed it"
+                "it was asked for the model{named}, which the provider may have renamed: `mo-worker show {worker}` shows the model of each tier"
             ),
             Self::Url => format!(
                 "`mo-worker show {worker}` shows the URL; `mo-preset probe URL` tells what stands there"
             ),
             Self::NotFound => format!(
-                "`mo-worker show {worker}` shows both; `mo-preset probe URL` tells whether it is the URL"
+                "it was asked for the model{named}; `mo-worker show {worker}` shows the models and the URL, `mo-preset probe URL` tells whether it is the URL"
             ),
             Self::Quota => "wait until the quota is renewed, or give the task to another worker".to_owned(),
             Self::Overloaded => "try again in a minute, or give the task to another worker".to_owned(),
             Self::Provider => "try again; if it stays, see the provider's status page".to_owned(),
-            Self::Request => format!("`mo-preset probe` and `mo-worker check {worker}` narrow it down"),
+            Self::Request => format!(
+                "the likely cause is the model{named}: providers answer so to a name they do not know; `mo-worker show {worker}` shows the model of each tier"
+            ),
             Self::Unreachable => {
                 "check the network and the base URL; `mo-preset probe URL` tells which it is".to_owned()
             }
@@ -138,5 +142,9 @@ mod tests {
         assert_eq!(Trouble::of(None, None), Trouble::Unreachable);
         assert_eq!(Trouble::of(Some(529), Some("overloaded_error")), Trouble::Overloaded);
         assert_eq!(Trouble::of(Some(418), None), Trouble::Request);
+        for trouble in [Trouble::Model, Trouble::NotFound, Trouble::Request] {
+            let next = trouble.what_next("glm", Some("the-model"));
+            assert!(next.contains("the model `the-model`") && !next.contains("check glm"), "{next}");
+        }
     }
 }

@@ -8,6 +8,7 @@ use lexopt::Arg;
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::redact::{ROTATE, typed};
 
 /// A program's command line.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Program {
     pub commands: &'static [Command],
     /// Flags that every command takes.
     pub flags: &'static [Flag],
+    /// Whether a key is what it is for: nothing that was typed wrongly is repeated then, not even in part.
+    pub takes_keys: bool,
     /// What `--help` adds below the lists: examples, files, exit codes.
     pub more: &'static str,
 }
@@ -93,7 +96,7 @@ impl Matches {
         let operand =
             self.operands.get(at).ok_or_else(|| Error::new(Exit::Usage, "an operand is missing"))?;
         operand.to_str().ok_or_else(|| {
-            Error::new(Exit::Usage, format!("`{}` is not valid UTF-8", operand.to_string_lossy()))
+            Error::new(Exit::Usage, format!("`{}` is not valid UTF-8", typed(&operand.to_string_lossy())))
         })
     }
 
@@ -109,7 +112,7 @@ impl Program {
         let mut parser = lexopt::Parser::from_args(words);
         let mut command = self.commands.iter().find(|command| command.name.is_empty());
         let mut matches = Matches::default();
-        while let Some(word) = parser.next().map_err(|error| self.wrong(unreadable(&error)))? {
+        while let Some(word) = parser.next().map_err(|error| self.unreadable(&error))? {
             match word {
                 Arg::Short('h') => return Ok(Request::Print(self.help(command, false))),
                 Arg::Long("help") => return Ok(Request::Print(self.help(command, true))),
@@ -148,7 +151,7 @@ impl Program {
         let missing = || self.wrong(format!("--{} needs a value: --{0} {}", flag.long, flag.value));
         let value = parser.value().map_err(|_| missing())?;
         value.into_string().map_err(|value| {
-            self.wrong(format!("--{} `{}` is not valid UTF-8", flag.long, value.to_string_lossy()))
+            self.wrong(format!("--{} `{}` is not valid UTF-8", flag.long, typed(&value.to_string_lossy())))
         })
     }
 
@@ -159,18 +162,23 @@ impl Program {
                 Some(name) => format!("did you mean `{} {name}`?", self.name),
                 None => self.commands_hint(),
             };
-            Error::new(Exit::Usage, format!("there is no command `{word}`")).hint(hint)
+            Error::new(Exit::Usage, format!("there is no command `{}`", typed(word))).hint(hint)
         })
     }
 
-    fn unknown_flag(&self, command: Option<&'static Command>, typed: &str) -> Error {
+    fn unknown_flag(&self, command: Option<&'static Command>, word: &str) -> Error {
         let own = command.map_or(&[][..], |command| command.flags);
         let names = own.iter().chain(self.flags).map(|flag| flag.long);
-        let hint = match nearest(typed.trim_start_matches('-'), names) {
-            Some(name) => format!("did you mean --{name}?"),
-            None => format!("`{} --help` lists the flags", self.name),
-        };
-        Error::new(Exit::Usage, format!("there is no flag {typed}")).hint(hint)
+        let meant =
+            nearest(word.trim_start_matches('-'), names).map(|name| format!("did you mean --{name}?"));
+        if self.takes_keys {
+            return Error::new(Exit::Usage, "there is no flag of that name")
+                .hint(meant.unwrap_or_else(|| ROTATE.to_owned()));
+        }
+        let hint = meant.unwrap_or_else(|| format!("`{} --help` lists the flags", self.name));
+        let dashes = if word.starts_with("--") { "--" } else { "-" };
+        let bare = word.trim_start_matches('-');
+        Error::new(Exit::Usage, format!("there is no flag {dashes}{}", typed(bare))).hint(hint)
     }
 
     fn check_operands(&self, command: &Command, operands: &[OsString]) -> Result<()> {
@@ -182,11 +190,20 @@ impl Program {
         }
         match operands.get(most) {
             Some(extra) => {
-                let what = format!("`{}` is one operand too many", extra.to_string_lossy());
+                let what = format!("`{}` is one operand too many", typed(&extra.to_string_lossy()));
                 Err(Error::new(Exit::Usage, what).hint(usage))
             }
             None => Ok(()),
         }
+    }
+
+    /// What the parser says, without the word it met: that may be a key.
+    fn unreadable(&self, error: &lexopt::Error) -> Error {
+        let what = match error {
+            lexopt::Error::UnexpectedValue { option, .. } => format!("{} takes no value", typed_flag(option)),
+            _ => "this command line cannot be understood".to_owned(),
+        };
+        if self.takes_keys { Error::new(Exit::Usage, what).hint(ROTATE) } else { self.wrong(what) }
     }
 
     fn wrong(&self, what: String) -> Error {
@@ -263,17 +280,14 @@ fn push_flags(text: &mut String, flags: &[&Flag]) {
 }
 
 /// The name of the operand that is missing after `given` ones.
-/// What the parser says, without the value it met: that may be a key.
-fn unreadable(error: &lexopt::Error) -> String {
-    match error {
-        lexopt::Error::UnexpectedValue { option, .. } => format!("{option} takes no value"),
-        other => other.to_string(),
-    }
-}
-
 fn missing(command: &Command, given: usize) -> String {
     let named = command.operands.split_whitespace().filter(|word| !word.starts_with('[')).nth(given);
     named.unwrap_or("an operand").trim_end_matches('…').to_owned()
+}
+
+/// A flag as it may be repeated.
+fn typed_flag(flag: &str) -> String {
+    format!("--{}", typed(flag.trim_start_matches('-')))
 }
 
 /// The name that is at most two typing errors away.
@@ -323,6 +337,7 @@ mod tests {
             },
         ],
         flags: &[Flag { long: "json", value: "", about: "as JSON" }],
+        takes_keys: false,
         more: "more",
     };
 

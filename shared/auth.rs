@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::redact::typed;
 
 /// The header that carries the key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -38,7 +39,7 @@ impl Auth {
     /// The way of this name.
     pub fn parse(name: &str) -> Result<Self> {
         [Self::Bearer, Self::XApiKey].into_iter().find(|auth| auth.name() == name).ok_or_else(|| {
-            Error::new(Exit::Usage, format!("there is no auth `{name}`"))
+            Error::new(Exit::Usage, format!("there is no auth `{}`", typed(name)))
                 .hint("auth is bearer (most providers) or x-api-key (an own Anthropic key)")
         })
     }

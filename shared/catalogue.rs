@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::file;
 use crate::flatten::flatten;
 use crate::preset::{Origin, Preset};
+use crate::redact::typed;
 use crate::world::World;
 
 /// The dated data file that every program carries.
@@ -97,7 +98,7 @@ impl Catalogue {
     pub fn find(&self, id: &str) -> Result<&Preset> {
         self.get(id).ok_or_else(|| {
             let ids: Vec<&str> = self.ids().collect();
-            Error::new(Exit::Usage, format!("there is no preset `{}`", flatten(id, 64)))
+            Error::new(Exit::Usage, format!("there is no preset `{}`", typed(id)))
                 .hint(format!("the presets are {}; `mo-preset add` makes one", ids.join(", ")))
         })
     }

@@ -1,10 +1,9 @@
-//! Claude Code's own program: where it is, and which version.
+//! Claude Code's own program: where it is, and which version. Running it is left to others.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use memchr::memmem;
 
@@ -82,16 +81,13 @@ pub fn knows(program: &Path, word: &str) -> bool {
     }
 }
 
-/// What the program says its version is, like `2.1.332`.
-pub fn version(program: &Path) -> Result<String> {
-    let output = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| Error::io("cannot run", program, &error))?;
-    version_in(&String::from_utf8_lossy(&output.stdout)).map(str::to_owned).ok_or_else(|| {
-        Error::new(Exit::Config, "this does not say which version of Claude Code it is:").at(program)
-    })
+/// What to do about a Claude Code that does not run.
+pub const REINSTALL: &str =
+    "`mo-worker doctor` shows which Claude Code is found; reinstall it, or correct PATH";
+
+/// The program is there, and the system does not start it.
+pub fn cannot_run(program: &Path, error: &io::Error) -> Error {
+    Error::new(Exit::Config, "cannot run Claude Code:").at(program).because(error).hint(REINSTALL)
 }
 
 /// The version in the answer to `--version`, like `2.1.332 (Claude Code)`.

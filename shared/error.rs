@@ -30,12 +30,12 @@ impl Error {
     pub fn io(what: impl Into<String>, path: &Path, source: &io::Error) -> Self {
         let hint = match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Some("the disk is full: free some space and try again; nothing was changed".to_owned())
+                Some("the disk is full: free some space and try again".to_owned())
             }
             io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
             _ => None,
         };
-        let error = Self::new(Exit::Io, what).at(path).caused_by(describe(source));
+        let error = Self::new(Exit::Io, what).at(path).because(source);
         Self { hint, ..error }
     }
 
@@ -49,6 +49,12 @@ impl Error {
     #[must_use]
     pub fn caused_by(self, cause: impl Display) -> Self {
         Self { cause: Some(cause.to_string()), ..self }
+    }
+
+    /// Says why, in the system's words.
+    #[must_use]
+    pub fn because(self, source: &io::Error) -> Self {
+        self.caused_by(describe(source))
     }
 
     /// Says what to do next.

@@ -17,6 +17,8 @@ pub const PRIVATE: u32 = 0o600;
 pub const PRIVATE_DIR: u32 = 0o700;
 /// The mode of a program.
 pub const PROGRAM: u32 = 0o700;
+/// How the name of a half-written file begins.
+pub const TEMPORARY: &str = ".mo-";
 /// The most that a JSON file of ours or of Claude Code may hold; a larger one is damaged or hostile.
 pub const JSON_CAP: u64 = 4 << 20;
 
@@ -100,7 +102,7 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32, durability: Durability) -> 
     let failed = |error: io::Error| Error::io("cannot write", path, &error);
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new()
-        .prefix(".mo-")
+        .prefix(TEMPORARY)
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(directory)
         .map_err(failed)?;

@@ -6,6 +6,7 @@
 pub mod exit;
 pub mod error;
 pub mod flatten;
+pub mod redact;
 pub mod env;
 pub mod terminal;
 pub mod say;

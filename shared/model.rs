@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::flatten::flatten;
+use crate::redact;
 
 /// The longest name of a model; real ones are shorter than 100 bytes.
 const LONGEST: usize = 256;
@@ -34,7 +35,7 @@ pub fn check_name(name: &str) -> Result<()> {
     if fits && flatten(name, LONGEST) == name {
         return Ok(());
     }
-    let shown = flatten(name, 60);
+    let shown = redact::typed(name);
     Err(Error::new(Exit::Usage, format!("`{shown}` cannot be a model's name"))
         .hint("write it exactly as the provider's documentation does, like glm-5.2"))
 }
@@ -55,7 +56,7 @@ pub fn tokens(typed: &str) -> Result<u64> {
         .and_then(|number| number.checked_mul(unit))
         .filter(|number| (1..=MOST_TOKENS).contains(number))
         .ok_or_else(|| {
-            Error::new(Exit::Usage, format!("`{}` is no number of tokens", flatten(typed, 40)))
+            Error::new(Exit::Usage, format!("`{}` is no number of tokens", redact::typed(typed)))
                 .hint("write it like 200000, 200k or 1M; at most 10M")
         })
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::redact::typed;
 
 /// The longest name.
 const LONGEST: usize = 64;
@@ -67,12 +68,12 @@ impl Name {
     /// Checks the name.
     pub fn parse(name: &str) -> Result<Self> {
         let refused = |what: String| Err(Error::new(Exit::Usage, what).hint(HINT));
-        let shown: String = name.chars().take(LONGEST).flat_map(char::escape_default).collect();
+        let shown: String = typed(name).chars().map(escaped).collect();
         if name.is_empty() {
             return refused("the worker's name is empty".to_owned());
         }
         if name.len() > LONGEST {
-            return refused(format!("`{shown}…` is too long for a worker's name"));
+            return refused(format!("`{shown}` is too long for a worker's name"));
         }
         let mut letters = name.bytes();
         let first_fits =
@@ -92,6 +93,11 @@ impl Name {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Letters beyond ASCII as numbers: some look like others.
+fn escaped(letter: char) -> String {
+    if letter == '…' { letter.to_string() } else { letter.escape_default().collect() }
 }
 
 const HINT: &str = "a name has 1 to 64 characters: a-z, 0-9 and -, and starts with a letter or digit";

@@ -38,7 +38,7 @@ impl Say {
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(Error::new(Exit::Io, "cannot write to standard output").caused_by(error)),
+            Err(error) => Err(Error::new(Exit::Io, "cannot write to standard output").because(&error)),
         }
     }
 

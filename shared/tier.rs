@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::redact::typed;
 
 /// A size of model, from the largest to the smallest.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -53,7 +54,7 @@ impl Tier {
     /// The tier of this name, or what is wrong with it.
     pub fn parse(name: &str) -> Result<Self> {
         Self::named(name).ok_or_else(|| {
-            Error::new(Exit::Usage, format!("there is no tier `{name}`"))
+            Error::new(Exit::Usage, format!("there is no tier `{}`", typed(name)))
                 .hint("the tiers are fable, opus, sonnet and haiku")
         })
     }

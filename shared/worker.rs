@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::file::{self, Durability};
 use crate::name::Name;
 use crate::paths::Paths;
+use crate::redact::typed;
 use crate::secret::Secret;
 use crate::settings::{self, Settings};
 use crate::tier::Tier;
@@ -179,7 +180,7 @@ impl Worker {
     pub fn load(paths: &Paths, name: &Name) -> Result<Self> {
         let directory = paths.worker(name.as_str())?;
         if !directory.is_dir() {
-            return Err(Error::new(Exit::Usage, format!("there is no worker `{name}`"))
+            return Err(Error::new(Exit::Usage, format!("there is no worker `{}`", typed(name.as_str())))
                 .hint("`mo-worker list` shows the workers there are, `mo-worker create` makes one"));
         }
         Self::read(directory, name)

@@ -23,7 +23,7 @@ pub struct Event {
 
 /// Reads standard input whole.
 pub fn bytes() -> Result<Vec<u8>> {
-    let failed = |error: io::Error| Error::new(Exit::Io, "cannot read the event").caused_by(error);
+    let failed = |error: io::Error| Error::new(Exit::Io, "cannot read the event").because(&error);
     let mut bytes = Vec::new();
     let mut stdin = io::stdin().lock();
     stdin.by_ref().take(CAP + 1).read_to_end(&mut bytes).map_err(failed)?;

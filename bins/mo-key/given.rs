@@ -1,40 +1,35 @@
 //! How a key is given: piped in, or typed at a prompt that does not show it. Never as an argument.
 
+use std::fs;
 use std::io::{self, Read};
 
 use shared::args::Matches;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::name::Name;
+use shared::redact::ROTATE;
 use shared::secret::{CAP, Secret};
 use shared::world::World;
 use zeroize::Zeroizing;
 
-/// No name of a worker that people type is as long as this, and every key is longer.
-const LONG_NAME: usize = 20;
+use crate::prompt;
 
-/// The worker's name. What stands in its place may be a key, and is not repeated then; a second operand can only
-/// be one.
+/// The worker's name. What stands in its place may be a key, and is not repeated unless a worker has that name; a
+/// second operand can only be one.
 pub fn name(world: &World, matches: &Matches) -> Result<Name> {
+    let refused = |what: &str| Err(Error::new(Exit::Usage, what).hint(ROTATE));
     if matches.operands().len() > 1 {
-        return Err(on_the_command_line("a key must not stand on the command line"));
+        return refused("a key must not stand on the command line");
     }
     let Ok(name) = Name::parse(matches.operand(0)?) else {
-        return Err(on_the_command_line(
-            "this is no worker's name, and if it is a key, it must not stand here",
-        ));
+        return refused("this is no worker's name, and if it is a key, it must not stand here");
     };
-    if name.as_str().len() >= LONG_NAME && !world.paths.worker(name.as_str())?.exists() {
-        return Err(on_the_command_line(
-            "there is no such worker, and if it is a key, it must not stand here",
-        ));
+    if fs::symlink_metadata(world.paths.worker(name.as_str())?).is_err() {
+        return refused(
+            "there is no such worker (`mo-worker list` shows them), and if it is a key, it must not stand here",
+        );
     }
     Ok(name)
-}
-
-fn on_the_command_line(what: &str) -> Error {
-    Error::new(Exit::Usage, format!("{what}: others can read it there, and your shell keeps it"))
-        .hint("if that was a real key, make a new one at the provider; then pipe it in, or run mo-key with the name only")
 }
 
 /// What to say when both a command and no key at all are wanted.
@@ -45,11 +40,7 @@ pub fn both() -> Error {
 /// Reads the key: a prompt on a terminal, else standard input to its end.
 pub fn key(world: &World, name: &Name) -> Result<Secret> {
     if world.terminal.stdin {
-        let prompt = format!("key for {name} (not shown): ");
-        let typed = rpassword::prompt_password(prompt)
-            .map(Zeroizing::new)
-            .map_err(|error| Error::new(Exit::Io, "cannot read from the terminal").caused_by(error))?;
-        return Secret::parse(typed.as_bytes());
+        return prompt::key(&format!("key for {name} (not shown): "));
     }
     // More than a key can hold is refused; white space around it may be longer.
     let mut bytes = Zeroizing::new(Vec::with_capacity(2 * CAP));
@@ -57,6 +48,6 @@ pub fn key(world: &World, name: &Name) -> Result<Secret> {
         .lock()
         .take(2 * CAP as u64)
         .read_to_end(&mut bytes)
-        .map_err(|error| Error::new(Exit::Io, "cannot read standard input").caused_by(error))?;
+        .map_err(|error| Error::new(Exit::Io, "cannot read standard input").because(&error))?;
     Secret::parse(&bytes)
 }

@@ -1,6 +1,8 @@
 //! mo-key: takes a worker's key on standard input or at a hidden prompt and stores it for the owner alone.
 
 mod given;
+mod prompt;
+mod stale;
 mod store;
 
 use std::process::ExitCode;
@@ -29,6 +31,7 @@ static PROGRAM: Program = Program {
         ],
     }],
     flags: &[],
+    takes_keys: true,
     more: "\
 examples:
   mo-key glm                                  (asks; what you type is not shown)
@@ -39,7 +42,7 @@ files:
   $CLAUDE_WORKERS_ROOT/NAME/settings.json     mode 0600; only the key in it changes
 
 exit codes: 0 stored, 64 wrong use, 65 this is no key, or a file of the worker is broken, 74 could not read
-or write, 75 another program holds the lock, 78 a file of the worker is not its own",
+or write, 75 another program holds the lock, 78 a file of the worker is not its own, 130 cancelled",
 };
 
 fn main() -> ExitCode {

@@ -77,6 +77,7 @@ pub static PROGRAM: Program = Program {
         },
     ],
     flags: &[],
+    takes_keys: false,
     more: r#"examples:
   mo-ledger savings
   mo-ledger report --by model --last 7d

@@ -39,7 +39,7 @@ fn file(counter: &mut Counter, path: &Path) -> Result<()> {
 
 /// Rows begin with a brace; anything else is a list of names.
 fn input(counter: &mut Counter) -> Result<()> {
-    let failed = |error: io::Error| Error::new(Exit::Io, "cannot read standard input").caused_by(error);
+    let failed = |error: io::Error| Error::new(Exit::Io, "cannot read standard input").because(&error);
     let mut input = BufReader::new(io::stdin().lock());
     let head = input.fill_buf().map_err(failed)?;
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();

@@ -34,8 +34,7 @@ impl<'a> Screen<'a> {
             return Err(Error::new(Exit::Usage, "a live view needs a terminal")
                 .hint("`mo-ledger report` prints the same table once"));
         }
-        let failed =
-            |error: io::Error| Error::new(Exit::Io, "cannot take over the terminal").caused_by(error);
+        let failed = |error: io::Error| Error::new(Exit::Io, "cannot take over the terminal").because(&error);
         let ended = Arc::new(AtomicBool::new(false));
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, Arc::clone(&ended)).map_err(failed)?;

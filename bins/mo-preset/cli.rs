@@ -57,6 +57,7 @@ pub static PROGRAM: Program = Program {
         },
     ],
     flags: &[],
+    takes_keys: false,
     more: "\
 files:
   $CLAUDE_WORKERS_ROOT/presets.json (default: ~/.claude-workers/presets.json) holds your own presets;

@@ -81,8 +81,11 @@ fn url(world: &World, catalogue: &Catalogue, trouble: Option<&Error>, typed: &st
 fn seconds(typed: &str) -> Result<Duration> {
     let number = typed.parse().ok().filter(|number| (0.1..=600.0).contains(number));
     number.map(Duration::from_secs_f64).ok_or_else(|| {
-        Error::new(Exit::Usage, format!("--timeout `{}` is no number of seconds", flatten(typed, 40)))
-            .hint("give a number from 0.1 to 600")
+        Error::new(
+            Exit::Usage,
+            format!("--timeout `{}` is no number of seconds", shared::redact::typed(typed)),
+        )
+        .hint("give a number from 0.1 to 600")
     })
 }
 

@@ -110,7 +110,9 @@ impl Verdict {
             Self::OtherApi(_) => Some(
                 "the base URL is what stands before /v1/messages; the provider's page on Claude Code names it",
             ),
-            Self::Redirect(_) => Some("use the URL it sends to; a client would drop the key on the way"),
+            Self::Redirect(_) => Some(
+                "use the URL it sends to: on the way a client drops the key, or hands it to a host you did not choose",
+            ),
             Self::OldOllama(_) => Some("update it from https://ollama.com/download"),
             Self::Unavailable(_) => Some("try again later"),
             Self::NoHost(_) => Some("check the spelling, and that this machine is online"),

@@ -41,6 +41,7 @@ static PROGRAM: Program = Program {
         },
         Flag { long: "nested", value: "", about: "run although this already is a worker" },
     ],
+    takes_keys: false,
     more: "\
 Everything after NAME is Claude Code's: stdin, stdout, stderr and the exit code are passed through.
 On a terminal without -p, mo-spawn becomes Claude Code.

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+use shared::claude;
 use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -52,11 +53,11 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
     process::adopt_orphans();
     // Before the start, so that no signal falls between.
     let signals = Signals::new(PASSED_ON)
-        .map_err(|error| Error::new(Exit::Bug, "cannot watch signals").caused_by(error))?;
+        .map_err(|error| Error::new(Exit::Bug, "cannot watch signals").because(&error))?;
     let child = match command(launch).process_group(0).spawn() {
         Ok(child) => child,
         Err(error) => {
-            let failed = cannot_run(launch, &error);
+            let failed = claude::cannot_run(&launch.program, &error);
             if let Some(journal) = journal {
                 journal.close(
                     world,
@@ -94,14 +95,7 @@ fn command(launch: &Launch) -> Command {
 /// Only returns when it fails.
 fn become_claude(launch: &Launch) -> Error {
     let error = command(launch).exec();
-    cannot_run(launch, &error)
-}
-
-fn cannot_run(launch: &Launch, error: &std::io::Error) -> Error {
-    Error::new(Exit::Config, "cannot run Claude Code:")
-        .at(&launch.program)
-        .caused_by(error)
-        .hint("`mo-worker doctor` shows which Claude Code is found; reinstall it, or correct PATH")
+    claude::cannot_run(&launch.program, &error)
 }
 
 /// Waits for the end, passing signals on to the whole group. After one that means the end there is a limit.
@@ -127,7 +121,7 @@ fn watch(mut child: Child, mut signals: Signals) -> Result<(ExitStatus, bool)> {
         match event {
             Ok(Event::Ended(status)) => {
                 let status = status
-                    .map_err(|error| Error::new(Exit::Bug, "cannot wait for Claude Code").caused_by(error))?;
+                    .map_err(|error| Error::new(Exit::Bug, "cannot wait for Claude Code").because(&error))?;
                 return Ok((status, asked_to_end > 0));
             }
             Ok(Event::Signal(signal)) => {

@@ -23,6 +23,6 @@ pub fn tell(world: &World, record: &Record) {
         );
     }
     if let Some(trouble) = Trouble::named(&error.kind) {
-        world.say.hint(&trouble.what_next(&record.worker));
+        world.say.hint(&trouble.what_next(&record.worker, record.model.as_deref()));
     }
 }

@@ -11,13 +11,16 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::lock::{self, Lock};
 use shared::name::Name;
+use shared::redact::{redact, typed as typed_shown};
+use shared::secret::Secret;
 use shared::tier::Tier;
 use shared::worker::{Check, Key, Kind, Mapped, Profile, TierCheck, Worker};
 use shared::world::World;
-use shared::{claude, json_text};
+use shared::{child_env, claude, json_text};
 
+use crate::cancel::Cancel;
 use crate::round_trip::{self, Answer};
-use crate::seed;
+use crate::{endpoint, reply, seed};
 
 /// The flags of `check`.
 pub const FLAGS: &[Flag] = &[
@@ -36,19 +39,24 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
         return Err(Error::new(Exit::Key, format!("worker `{name}` has no key"))
             .hint(format!("store it with `mo-key {name}`")));
     }
-    if worker.profile.kind == Kind::Provider {
-        let directory = worker.profile.config_dir.clone().unwrap_or_else(|| worker.directory.clone());
-        seed::plant(&directory)?;
-    }
+    refuse_nesting(world)?;
+    seed(world, &worker)?;
     let program = claude::find(world)?;
-    let version = claude::version(&program)?;
+    let version = version(&program)?;
+    let cancel = Cancel::watch()?;
+    let detour = worker.base_url().and_then(endpoint::detour);
     let mut answers = BTreeMap::new();
     for (tier, mapped) in tiers(&worker)? {
+        cancel.refuse()?;
+        if let Some(words) = &detour {
+            answers.insert(tier, (mapped, Answer::Detour(words.clone()), Duration::ZERO));
+            continue;
+        }
         if world.terminal.stderr {
             world.say.note(&format!("{name}: asking {tier} ({}) …", mapped.model));
         }
         let start = Instant::now();
-        let answer = round_trip::ask(world, &worker, tier, patience)?;
+        let answer = round_trip::ask(world, &worker, tier, patience, &cancel)?;
         answers.insert(tier, (mapped, answer, start.elapsed()));
     }
     let check = Check {
@@ -60,18 +68,48 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
             .map(|(tier, (mapped, answer, took))| (*tier, entry(mapped, answer, *took)))
             .collect(),
     };
+    cancel.refuse()?;
     store(world, name, &check)?;
     if matches.has("json") {
         world.say.line(&json_text::pretty(&check)?)?;
     } else {
-        tell(world, name, &program, &answers)?;
+        tell(world, &worker, &program, &answers)?;
     }
     Ok(answers.values().find_map(|(_, answer, _)| answer.exit()).unwrap_or(Exit::Done))
 }
 
+fn refuse_nesting(world: &World) -> Result<()> {
+    if child_env::depth(&world.env) == 0 {
+        return Ok(());
+    }
+    Err(Error::new(
+        Exit::CouldNot,
+        "this is already inside a worker: workers start no workers, not even to check one",
+    )
+    .hint("check it from your own session or terminal"))
+}
+
+fn seed(world: &World, worker: &Worker) -> Result<()> {
+    if worker.profile.kind == Kind::Account {
+        return Ok(());
+    }
+    let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
+    seed::plant(worker.profile.config_dir.as_ref().unwrap_or(&worker.directory))
+}
+
+fn version(program: &Path) -> Result<String> {
+    let answer = reply::of(program, "--version")?;
+    claude::version_in(&answer).map(str::to_owned).ok_or_else(|| {
+        Error::new(Exit::Config, "this does not say which version of Claude Code it is:").at(program)
+    })
+}
+
 fn seconds(typed: &str) -> Result<u64> {
     typed.parse().ok().filter(|number| (1..=3600).contains(number)).ok_or_else(|| {
-        Error::new(Exit::Usage, format!("--timeout `{typed}` is no number of seconds from 1 to 3600"))
+        Error::new(
+            Exit::Usage,
+            format!("--timeout `{}` is no number of seconds from 1 to 3600", typed_shown(typed)),
+        )
     })
 }
 
@@ -109,22 +147,33 @@ fn store(world: &World, name: &Name, check: &Check) -> Result<()> {
 
 fn tell(
     world: &World,
-    name: &Name,
+    worker: &Worker,
     program: &Path,
     answers: &BTreeMap<Tier, (Mapped, Answer, Duration)>,
 ) -> Result<()> {
-    let mut troubles: Vec<Trouble> = Vec::new();
+    let mut troubles: Vec<(Trouble, &str)> = Vec::new();
+    let stored = match worker.key() {
+        Key::Stored(key) => Some(key),
+        _ => None,
+    };
     for (tier, (mapped, answer, took)) in answers {
         let model = shared::flatten::flatten(&mapped.model, 80);
-        world.say.line(&format!("{tier} ({model}): {} ({:.1} s)", answer.text(), took.as_secs_f64()))?;
+        let known = [mapped.model.as_str(), worker.base_url().unwrap_or_default()];
+        let safe = |said: &str| redact(said, stored.as_ref().map(Secret::reveal), &known);
+        world.say.line(&format!("{tier} ({model}): {} ({:.1} s)", answer.text(safe), took.as_secs_f64()))?;
         if let Answer::Refused(trouble, _) = answer
-            && !troubles.contains(trouble)
+            && !troubles.iter().any(|(told, _)| told == trouble)
         {
-            troubles.push(*trouble);
+            troubles.push((*trouble, &mapped.model));
         }
     }
-    for trouble in troubles {
-        world.say.hint(&trouble.what_next(name.as_str()));
+    for (trouble, model) in troubles {
+        world.say.hint(&trouble.what_next(worker.name.as_str(), Some(model)));
+    }
+    if answers.values().any(|(_, answer, _)| matches!(answer, Answer::Detour(_))) {
+        world.say.hint(
+            "Claude Code would follow, and may hand the key to that host: if you trust it, make the worker with the URL it sends to",
+        );
     }
     if answers.values().any(|(_, answer, _)| matches!(answer, Answer::Silent(_))) {
         world.say.hint(&format!(

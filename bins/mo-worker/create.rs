@@ -20,7 +20,7 @@ use shared::worker::{Kind, Profile, SETTINGS};
 use shared::world::World;
 
 use crate::plan::Plan;
-use crate::shim;
+use crate::{shim, taken};
 
 /// As long as Claude Code waits for an answer, in milliseconds: local models think slowly.
 const TIMEOUT: &str = "3000000";
@@ -35,20 +35,18 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
     let place = world.paths.worker(name.as_str())?;
     file::create_private_dir(world.paths.root()?)?;
     let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
-    refuse_taken(name, &place)?;
+    taken::refuse(name, &place)?;
     build(world, name, &plan, &place)?;
-    bin_link::keep(world)?;
     tell(world, name, &plan, &place);
-    Ok(Exit::Done)
-}
-
-fn refuse_taken(name: &Name, place: &Path) -> Result<()> {
-    if fs::symlink_metadata(place).is_err() {
-        return Ok(());
+    // The worker is made: only its `run` file has to wait for the link.
+    if let Err(error) = bin_link::keep(world) {
+        let next = format!(
+            "move {} away; the next program of ours puts the link there",
+            world.paths.bin()?.display()
+        );
+        world.say.error(&if error.what_next().is_some() { error } else { error.hint(next) });
     }
-    Err(Error::new(Exit::CouldNot, format!("there is already a worker `{name}`:"))
-        .at(place)
-        .hint(format!("choose another name, or `mo-worker remove {name}` first")))
+    Ok(Exit::Done)
 }
 
 fn build(world: &World, name: &Name, plan: &Plan, place: &Path) -> Result<()> {

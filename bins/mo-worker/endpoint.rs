@@ -1,4 +1,5 @@
-//! What stands at a worker's base URL: asked of mo-preset, where Claude Code's answer leaves it open.
+//! What stands at a worker's base URL: asked of mo-preset, without a key, before Claude Code asks and where its
+//! answer leaves it open.
 
 use std::process::{Command, Stdio};
 
@@ -9,8 +10,11 @@ use shared::sibling;
 #[derive(Deserialize)]
 struct Probe {
     verdict: String,
+    words: String,
 }
 
+/// So long the endpoint may take, in seconds.
+const PATIENCE: &str = "5";
 /// Verdicts that mean: somebody answers, and it is not this API.
 const OTHERS: [&str; 3] = ["other-api", "redirect", "old-ollama"];
 /// The verdict that means: it is.
@@ -21,7 +25,7 @@ pub fn narrow(trouble: Trouble, base_url: Option<&str>) -> Trouble {
     if !matches!(trouble, Trouble::NotFound | Trouble::Unreachable) {
         return trouble;
     }
-    let verdict = base_url.and_then(verdict).unwrap_or_default();
+    let verdict = base_url.and_then(probe).map(|probe| probe.verdict).unwrap_or_default();
     match trouble {
         Trouble::NotFound if verdict == SPEAKS => Trouble::Model,
         _ if OTHERS.contains(&verdict.as_str()) => Trouble::Url,
@@ -29,9 +33,16 @@ pub fn narrow(trouble: Trouble, base_url: Option<&str>) -> Trouble {
     }
 }
 
+/// Where the endpoint sends, in words; nothing where it does not, or where nobody can tell. Claude Code would follow,
+/// and an `x-api-key` goes along with it to a host that nobody chose.
+pub fn detour(base_url: &str) -> Option<String> {
+    probe(base_url).filter(|probe| probe.verdict == "redirect").map(|probe| probe.words)
+}
+
 /// Nothing when mo-preset is not there or says nothing.
-fn verdict(base_url: &str) -> Option<String> {
+fn probe(base_url: &str) -> Option<Probe> {
     let mut probe = Command::new(sibling::find("mo-preset")?);
-    let output = probe.args(["probe", "--json", base_url]).stdin(Stdio::null()).output().ok()?;
-    serde_json::from_slice::<Probe>(&output.stdout).ok().map(|probe| probe.verdict)
+    probe.args(["probe", "--json", "--timeout", PATIENCE, "--", base_url]);
+    let output = probe.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
 }

@@ -1,5 +1,6 @@
 //! mo-worker: the identities that do the work: make, list, show, check, rename, remove them.
 
+mod cancel;
 mod check;
 mod create;
 mod doctor;
@@ -7,6 +8,7 @@ mod endpoint;
 mod list;
 mod plan;
 mod remove;
+mod reply;
 mod rename;
 mod round_trip;
 mod running;
@@ -14,6 +16,8 @@ mod seed;
 mod shim;
 mod show;
 mod shown;
+mod taken;
+mod trash;
 
 use std::process::ExitCode;
 
@@ -81,6 +85,7 @@ static PROGRAM: Program = Program {
         },
     ],
     flags: &[],
+    takes_keys: false,
     more: "\
 examples:
   mo-worker create glm --preset zai
@@ -92,7 +97,8 @@ files:
   $CLAUDE_WORKERS_ROOT (default ~/.claude-workers)/NAME/
 
 exit codes: 0 done, 1 could not (doctor: something needs you), 64 wrong use, 65 a broken file, 69 the provider cannot serve, 74 could not
-write, 75 the worker is busy, 77 the key is missing or refused, 78 wrong model, URL or configuration",
+write, 75 the worker is busy, 77 the key is missing or refused, 78 wrong model, URL or configuration,
+130 cancelled",
 };
 
 fn main() -> ExitCode {

@@ -10,6 +10,7 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::model;
 use shared::preset::Preset;
+use shared::redact::typed;
 use shared::tier::Tier;
 use shared::worker::{Mapped, first_mapped};
 
@@ -98,7 +99,7 @@ impl Plan {
 fn find<'a>(catalogue: &'a Catalogue, id: &str) -> Result<&'a Preset> {
     catalogue.get(id).ok_or_else(|| {
         let ids: Vec<_> = catalogue.ids().collect();
-        Error::new(Exit::Usage, format!("there is no preset `{}`", shared::flatten::flatten(id, 40)))
+        Error::new(Exit::Usage, format!("there is no preset `{}`", typed(id)))
             .hint(format!("the presets are {}; or name the endpoint with --base-url", ids.join(", ")))
     })
 }
@@ -125,11 +126,8 @@ fn tiers(preset: Option<&Preset>, matches: &Matches) -> Result<BTreeMap<Tier, Ma
     }
     for given in matches.values("context-window") {
         let wrong = || {
-            Error::new(
-                Exit::Usage,
-                format!("--context-window `{}` is not TIER=N", shared::flatten::flatten(given, 40)),
-            )
-            .hint("write it like sonnet=200k")
+            Error::new(Exit::Usage, format!("--context-window `{}` is not TIER=N", typed(given)))
+                .hint("write it like sonnet=200k")
         };
         let (tier, number) = given.split_once('=').ok_or_else(wrong)?;
         let tier = Tier::parse(tier)?;
@@ -161,7 +159,7 @@ fn max_parallel(typed: &str) -> Result<u32> {
     typed.parse().ok().filter(|number| (1..=1000).contains(number)).ok_or_else(|| {
         Error::new(
             Exit::Usage,
-            format!("--max-parallel `{}` is no number from 1 to 1000", shared::flatten::flatten(typed, 20)),
+            format!("--max-parallel `{}` is no number from 1 to 1000", shared::redact::typed(typed)),
         )
     })
 }

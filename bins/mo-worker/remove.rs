@@ -15,15 +15,19 @@ use shared::worker::Worker;
 use shared::world::World;
 use shared::{paths, sibling};
 
-use crate::running;
+use crate::{running, trash};
 
 /// The flags of `remove`.
 pub const FLAGS: &[Flag] = &[Flag { long: "yes", value: "", about: "do not ask" }];
+
+const NOT_OURS: &str =
+    "a symlink or another user's directory is not ours to empty: remove it yourself, with `rm`";
 
 /// Removes the worker.
 pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
     let place = world.paths.worker(name.as_str())?;
     let projects = match Worker::load(&world.paths, name) {
+        Err(_) if fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_symlink()) => place.join("projects"),
         Ok(worker) => worker.projects(),
         // A broken worker can be removed too, as long as it is a directory of ours.
         Err(error) if fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) => {
@@ -32,7 +36,7 @@ pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
         }
         Err(error) => return Err(error),
     };
-    file::refuse_foreign(&place)?;
+    file::refuse_foreign(&place).map_err(|error| error.hint(NOT_OURS))?;
     running::refuse(world, name, &projects)?;
     if !yes && !world.terminal.stdin {
         return Err(Error::new(Exit::Usage, format!("removing worker `{name}` needs a yes"))
@@ -48,7 +52,7 @@ pub fn run(world: &World, name: &Name, yes: bool) -> Result<Exit> {
     }
     let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
     running::refuse(world, name, &projects)?;
-    discard(world, &place)?;
+    trash::discard(world, &place)?;
     world.say.note(&format!("removed worker `{name}`"));
     Ok(Exit::Done)
 }
@@ -67,7 +71,7 @@ fn confirmed(world: &World, place: &Path, lost: Option<(usize, u64, bool)>) -> R
     std::io::stdin()
         .lock()
         .read_line(&mut answer)
-        .map_err(|error| Error::new(Exit::Io, "cannot read the answer").caused_by(error))?;
+        .map_err(|error| Error::new(Exit::Io, "cannot read the answer").because(&error))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes" | "YES"))
 }
 
@@ -99,12 +103,4 @@ fn transcripts(projects: &Path) -> (usize, u64) {
         }
     }
     (count, bytes)
-}
-
-/// Out of sight first, in one step; then away. Symlinks inside are removed, never followed.
-fn discard(world: &World, place: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io("cannot remove", place, &error);
-    let trash = tempfile::Builder::new().prefix(".trash-").tempdir_in(world.paths.root()?).map_err(failed)?;
-    fs::rename(place, trash.path().join("worker")).map_err(failed)?;
-    trash.close().map_err(failed)
 }

@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rustix::process::{Pid, Signal};
@@ -23,10 +23,15 @@ use shared::tier::Tier;
 use shared::worker::Worker;
 use shared::world::World;
 
+use crate::cancel::Cancel;
 use crate::endpoint;
 
 /// What a live model is asked to say.
 const WORD: &str = "mockingbird";
+/// Pauses between looks at the answer and at a wish to end.
+const PAUSE: Duration = Duration::from_millis(20);
+/// So much of a text is looked at before it is cut to be shown.
+const LONGEST: usize = 4096;
 /// The most of Claude Code's output that is read.
 const CAP: u64 = 4 << 20;
 
@@ -39,6 +44,8 @@ pub enum Answer {
     Wrong(String),
     /// An API error, with the client's words.
     Refused(Trouble, String),
+    /// Not asked: the endpoint sends elsewhere, in these words.
+    Detour(String),
     /// It took too long.
     TooLate(Duration),
     /// No answer that we understand: mo-spawn or Claude Code failed.
@@ -52,19 +59,22 @@ impl Answer {
             Self::Right => "ok",
             Self::Wrong(_) => "wrong-answer",
             Self::Refused(trouble, _) => trouble.name(),
+            Self::Detour(_) => "redirect",
             Self::TooLate(_) => "timeout",
             Self::Silent(_) => "no-answer",
         }
     }
 
-    /// In words.
-    pub fn text(&self) -> String {
+    /// In words. What others said goes through `safe` first.
+    pub fn text(&self, safe: impl Fn(&str) -> String) -> String {
+        let quoted = |said: &str, max| flatten(&safe(&flatten(said, LONGEST)), max);
         match self {
             Self::Right => "live".to_owned(),
-            Self::Wrong(said) => format!("answers, but not what it was asked: {}", flatten(said, 60)),
-            Self::Refused(trouble, words) => format!("{}: {}", trouble.text(), flatten(words, 200)),
+            Self::Wrong(said) => format!("answers, but not what it was asked: {}", quoted(said, 60)),
+            Self::Refused(trouble, words) => format!("{}: {}", trouble.text(), quoted(words, 200)),
+            Self::Detour(words) => format!("not asked: the endpoint {}", flatten(words, 200)),
             Self::TooLate(after) => format!("no answer within {} s", after.as_secs()),
-            Self::Silent(why) => format!("Claude Code gave no answer: {}", flatten(why, 200)),
+            Self::Silent(why) => format!("Claude Code gave no answer: {}", quoted(why, 200)),
         }
     }
 
@@ -73,6 +83,7 @@ impl Answer {
         match self {
             Self::Right => None,
             Self::Refused(trouble, _) => Some(trouble.exit()),
+            Self::Detour(_) => Some(Exit::Config),
             Self::TooLate(_) => Some(Exit::TimedOut),
             Self::Wrong(_) | Self::Silent(_) => Some(Exit::CouldNot),
         }
@@ -90,15 +101,21 @@ struct Outcome {
     api_error_type: Option<String>,
 }
 
-/// Asks.
-pub fn ask(world: &World, worker: &Worker, tier: Tier, patience: Duration) -> Result<Answer> {
+/// Asks. The user may cancel it meanwhile: nothing is left running then, and nothing behind.
+pub fn ask(
+    world: &World,
+    worker: &Worker,
+    tier: Tier,
+    patience: Duration,
+    cancel: &Cancel,
+) -> Result<Answer> {
     let spawn = sibling::find("mo-spawn").ok_or_else(|| {
         Error::new(Exit::Config, "mo-spawn is not beside mo-worker")
             .hint("install the programs again, all into one folder")
     })?;
     // A neutral place: no project's settings, rules or tools have a say.
     let neutral = tempfile::tempdir()
-        .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").caused_by(error))?;
+        .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").because(&error))?;
     let asked = world.clock.now();
     let id = DispatchId::new(asked);
     let mut child = Command::new(&spawn)
@@ -118,15 +135,27 @@ pub fn ask(world: &World, worker: &Worker, tier: Tier, patience: Duration) -> Re
     let errors = thread::spawn(move || all(stderr));
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(all(stdout)));
-    let Ok(output) = receiver.recv_timeout(patience) else {
-        stop(child.id());
-        let _ = child.wait();
-        return Ok(Answer::TooLate(patience));
+    let start = Instant::now();
+    let output = loop {
+        match receiver.recv_timeout(PAUSE) {
+            Ok(output) => break output,
+            Err(RecvTimeoutError::Disconnected) => break String::new(),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let cancelled = cancel.refuse();
+        if cancelled.is_err() || start.elapsed() >= patience {
+            stop(child.id());
+            let _ = child.wait();
+            return cancelled.map(|()| Answer::TooLate(patience));
+        }
     };
     let status = child.wait().map_err(|error| Error::io("cannot wait for", &spawn, &error))?;
     let errors = errors.join().unwrap_or_default();
     match status.code() {
         Some(77) => Ok(Answer::Refused(Trouble::Key, errors)),
+        Some(code @ (64 | 65 | 70 | 74 | 75 | 78)) if result_line(&output).is_none() => {
+            Err(passed_on(code as u8, &errors))
+        }
         _ => Ok(match read(&output, &errors) {
             Answer::Refused(trouble, words) => {
                 // The record was made from the transcript, where older clients tell more than in their result.
@@ -147,10 +176,10 @@ fn recorded(world: &World, id: &DispatchId, asked: Timestamp) -> Option<Trouble>
     })
 }
 
-/// mo-spawn passes it on, and leaves nothing running.
+/// mo-spawn passes it on, and leaves nothing running; a key command is in its group.
 fn stop(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, Signal::TERM);
+        let _ = rustix::process::kill_process_group(pid, Signal::TERM);
     }
 }
 
@@ -163,9 +192,22 @@ fn all(stream: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// mo-spawn itself refused: that says nothing of the provider, and is told in its own words.
+fn passed_on(code: u8, errors: &str) -> Error {
+    let own: Vec<&str> = errors.lines().filter_map(|line| line.strip_prefix("mo-spawn: ")).collect();
+    let hint = errors.lines().find_map(|line| line.strip_prefix("hint: "));
+    let what = own.last().copied().unwrap_or("mo-spawn failed and did not say why");
+    let error = Error::new(Exit::Child(code), what);
+    hint.map_or(error.clone(), |hint| error.hint(hint))
+}
+
+fn result_line(output: &str) -> Option<&str> {
+    output.lines().rev().find(|line| line.starts_with('{'))
+}
+
 /// What Claude Code's output means.
 fn read(output: &str, errors: &str) -> Answer {
-    let line = output.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
+    let line = result_line(output).unwrap_or_default();
     let Ok(outcome) = serde_json::from_str::<Outcome>(line) else {
         let said = [errors, output].into_iter().find(|text| !text.trim().is_empty());
         return Answer::Silent(said.unwrap_or("no output").trim().to_owned());

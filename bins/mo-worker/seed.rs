@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use shared::document;
-use shared::error::Result;
+use shared::error::{Error, Result};
 use shared::file::{self, Durability, PRIVATE};
 use shared::json_edit;
 
@@ -20,9 +20,13 @@ struct State {
 /// Marks the onboarding as done, keeping everything else that stands there.
 pub fn plant(config_dir: &Path) -> Result<()> {
     let path = config_dir.join(".claude.json");
-    let bytes = file::read_if_there(&path, file::JSON_CAP)?.unwrap_or_else(|| b"{}\n".to_vec());
-    document::must_be_object(&path, &bytes)?;
-    if document::parse::<State>(&path, &bytes)?.onboarded {
+    let found = file::read_own(&path, file::JSON_CAP)?;
+    // An interrupted write leaves an empty file: nothing is lost by beginning anew.
+    let found = found.filter(|bytes| !bytes.iter().all(u8::is_ascii_whitespace));
+    let bytes = found.unwrap_or_else(|| b"{}\n".to_vec());
+    let broken = |error: Error| error.hint("move it away: Claude Code makes a new one");
+    document::must_be_object(&path, &bytes).map_err(broken)?;
+    if document::parse::<State>(&path, &bytes).map_err(broken)?.onboarded {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&bytes);

@@ -58,8 +58,8 @@ fn whole_path(stage: &Stage) {
 
     // Every request went to its own provider with its own key, for a model that is there.
     assert!(stage.manager.asked().iter().all(|request| request.key.as_deref() == Some(MANAGER_KEY)));
-    assert!(stage.workers.asked().iter().all(|request| request.key.as_deref() == Some(WORKER_KEY)));
-    assert!(stage.workers.asked().iter().all(|request| request.model.as_deref() == Some(MODEL)));
+    assert!(stage.questions().iter().all(|request| request.key.as_deref() == Some(WORKER_KEY)));
+    assert!(stage.questions().iter().all(|request| request.model.as_deref() == Some(MODEL)));
 
     // The record and the provider's own account tell the same story.
     let records = stage.records();

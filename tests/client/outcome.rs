@@ -69,6 +69,22 @@ fn an_unknown_model_is_told_with_its_name() {
 }
 
 #[test]
+fn an_unknown_model_that_is_told_as_a_bad_request_is_named_too() {
+    let stage = answering(|| Answer::error(400, "invalid_request_error", "no"));
+    let (tier, output) = checked(&stage);
+    assert_eq!(tier["kind"], "request", "{}", output.whole());
+    output.code(1).stderr_has(&format!("the model `{MODEL}`")).stderr_lacks("check demo");
+}
+
+#[test]
+fn a_provider_that_repeats_the_key_is_not_repeated() {
+    let stage =
+        answering(|| Answer::error(401, "authentication_error", format!("no such key: {WORKER_KEY}")));
+    let (_, output) = checked(&stage);
+    output.code(77).stdout_has("[hidden]").stdout_lacks(WORKER_KEY).stderr_lacks(WORKER_KEY);
+}
+
+#[test]
 fn a_url_that_is_not_this_api_is_told_as_a_url_matter() {
     let stage = Stage::new();
     let deeper = Provider::setup().base_path("/api/anthropic").start();

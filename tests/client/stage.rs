@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::patience::within;
-use support::provider::{Served, Usage};
+use support::provider::{Request, Served, Usage};
 use support::{Output, Provider, Run, World, claude};
 
 use crate::ability;
@@ -155,9 +155,14 @@ impl Stage {
         assert!(gone.is_some(), "left behind: {:#?}", self.world.processes());
     }
 
+    /// What the workers' provider was asked; a check's look for a redirect, without a model and a key, is no question.
+    pub(crate) fn questions(&self) -> Vec<Request> {
+        self.workers.asked().into_iter().filter(|request| request.model.as_deref() != Some("")).collect()
+    }
+
     /// All that the manager's model was given to read until now.
     pub(crate) fn manager_read(&self) -> String {
-        self.manager.asked().iter().map(support::provider::Request::everything).collect::<Vec<_>>().join("\n")
+        self.manager.asked().iter().map(Request::everything).collect::<Vec<_>>().join("\n")
     }
 }
 

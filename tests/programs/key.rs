@@ -62,18 +62,24 @@ fn what_is_no_key_is_refused_and_changes_nothing() {
 #[test]
 fn a_key_on_the_command_line_is_refused_with_the_reason() {
     let world = with_workers(&["glm"]);
-    let given = mo_key(&world, &["glm", KEY], "");
-    refused(&world, given.clone(), 64, "a key must not stand on the command line");
-    refused(&world, given, 64, "make a new one at the provider");
-    for words in [["glm", "--key", KEY], ["glm", "--from-comand", KEY]] {
-        refused(&world, mo_key(&world, &words, ""), 64, "there is no flag");
+    let mut typed: Vec<Vec<String>> = Vec::new();
+    for key in
+        [KEY, "sk-ant-api03-AbC.SECRET", "abcdef123456", "0123456789abcdef0123456789abcdef", "my.half.key"]
+    {
+        typed.extend([vec![key.to_owned()], vec!["glm".into(), key.to_owned()]]);
+        typed.extend(["glm=", "--", "--key=", "--remove=", "-"].map(|glue| vec![format!("{glue}{key}")]));
+        typed.extend(["--key=", "--remove=", "--"].map(|glue| vec!["glm".into(), format!("{glue}{key}")]));
+        typed.push(vec!["glm".into(), "--key".into(), key.to_owned()]);
+        for words in typed.drain(..) {
+            let words: Vec<_> = words.iter().map(String::as_str).collect();
+            let run = mo_key(&world, &words, "").run().code(64).stdout_is("").stderr_lacks(key);
+            run.stderr_has("make a new one at the provider");
+        }
     }
-    for glued in [format!("--key={KEY}"), format!("--remove={KEY}")] {
-        refused(&world, mo_key(&world, &["glm", &glued], ""), 64, "mo-key --help");
-    }
-    refused(&world, mo_key(&world, &[KEY], ""), 64, "this is no worker's name");
-    let like_a_name = mo_key(&world, &["0123456789abcdef0123456789abcdef"], "");
-    like_a_name.run().code(64).stderr_has("there is no such worker").stderr_lacks("0123");
+    let mistyped = mo_key(&world, &["glm", "--from-comand", KEY], "").run().code(64);
+    mistyped.stderr_has("did you mean --from-command?").stderr_lacks(KEY);
+    refused(&world, mo_key(&world, &["glm", KEY], ""), 64, "a key must not stand on the command line");
+    refused(&world, mo_key(&world, &["nobody"], KEY), 64, "there is no such worker");
     refused(
         &world,
         mo_key(&world, &["glm", "--remove", "--from-command", "x"], ""),
@@ -82,7 +88,33 @@ fn a_key_on_the_command_line_is_refused_with_the_reason() {
     );
     refused(&world, mo_key(&world, &["glm", "--from-command", " "], ""), 64, "the command is empty");
     refused(&world, mo_key(&world, &[], ""), 64, "NAME is missing");
-    refused(&world, mo_key(&world, &["nobody"], KEY), 64, "there is no worker `nobody`");
+}
+
+#[test]
+fn a_key_typed_at_another_program_is_not_repeated() {
+    let world = with_workers(&["glm"]);
+    let key = "0123456789abcdef0123456789abcdef";
+    let glued = format!("--context-window={key}");
+    for words in [
+        &["create", "x", key][..],
+        &["create", "x", "--preset", "zai", "--auth", key],
+        &["create", "x", "--preset", key],
+        &["create", "x", "--preset", "zai", &glued],
+        &["create", "x", "--preset", "zai", "--max-parallel", key],
+        &["create", "x", "--preset", "zai", "--default-tier", key],
+        &["create", "x", "--preset", "zai", "--context-window", &format!("sonnet={key}")],
+        &["check", "glm", "--timeout", key],
+        &["show", key],
+        &["show", KEY],
+        &[key],
+        &["show", &format!("--{key}")],
+    ] {
+        mo_worker(&world, words).run().code(64).stderr_lacks(&key[..13]).stderr_lacks(&KEY[..13]);
+    }
+    for word in [key, KEY] {
+        let run = world.command(env!("CARGO_BIN_EXE_mo-spawn")).arg(word).run().code(64);
+        run.stderr_lacks(&key[..13]).stderr_lacks(&KEY[..13]);
+    }
 }
 
 #[test]
@@ -108,16 +140,6 @@ fn a_command_takes_the_keys_place_and_the_key_never_comes_to_the_disk() {
     mo_key(&world, &["glm", "--remove"], "").run().ok();
     assert!(settings(&world, "glm").contains(PLACEHOLDER));
     mo_worker(&world, &["list"]).run().ok().stdout_has("needs key");
-}
-
-#[test]
-fn a_new_key_makes_the_last_check_void() {
-    let world = with_workers(&["glm"]);
-    let profile = world.read(file("glm", "worker.json"));
-    let checked = r#""last_check": {"at": "2026-11-30T01:02:03.000Z", "tiers": {}}"#;
-    world.write(file("glm", "worker.json"), profile.replace("\"last_check\": null", checked));
-    mo_key(&world, &["glm"], KEY).run().ok();
-    mo_worker(&world, &["list"]).run().ok().stdout_has("unchecked").stdout_lacks("live");
 }
 
 #[test]
@@ -274,6 +296,6 @@ fn what_is_typed_at_the_prompt_is_not_shown() {
     output.stdout_has("…XYZW");
     assert!(settings(&world, "glm").contains(KEY));
     let mut running = on_terminal(&world, MO_KEY, &["none"]).spawn();
-    running.wait_for_stdout("there is no worker `none`");
+    running.wait_for_stdout("there is no such worker");
     assert!(!running.wait().code(64).text().contains("not shown"), "nobody types a key in vain");
 }

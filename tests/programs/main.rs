@@ -7,6 +7,7 @@
 )]
 
 mod broken;
+mod check;
 mod crash;
 mod doctor;
 mod door;
@@ -14,6 +15,8 @@ mod hook;
 mod house;
 mod identity;
 mod key;
+mod key_ending;
+mod name_taken;
 mod preset;
 mod probe;
 mod savings;

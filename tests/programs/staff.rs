@@ -35,6 +35,12 @@ pub fn create(world: &World, name: &str) {
     mo_worker(world, &["create", name, "--preset", "zai"]).run().ok();
 }
 
+/// Makes a worker at this endpoint.
+#[track_caller]
+pub fn create_at(world: &World, name: &str, url: &str) {
+    mo_worker(world, &["create", name, "--base-url", url, "--sonnet", "test-model"]).run().ok();
+}
+
 /// A worker's file, below the home directory.
 pub fn file(name: &str, file: &str) -> String {
     format!(".claude-workers/{name}/{file}")

@@ -52,7 +52,7 @@ fn a_worker_comes_is_seen_gets_another_name_and_goes() {
         "there is already a worker `glm`",
     );
     create(&world, "kimi");
-    refused(&world, mo_worker(&world, &["rename", "glm", "kimi"]), 1, "the name `kimi` is taken");
+    refused(&world, mo_worker(&world, &["rename", "glm", "kimi"]), 1, "there is already a worker `kimi`");
     mo_worker(&world, &["rename", "glm", "zed"]).run().ok().stderr_has("`glm` is now `zed`");
     assert!(world.read(file("zed", "run")).contains("mo-spawn\" zed "));
     let shown: Value = mo_worker(&world, &["show", "zed", "--json"]).run().ok().json();

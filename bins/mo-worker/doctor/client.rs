@@ -10,7 +10,7 @@ use shared::paths;
 use shared::world::World;
 
 use super::line::{Line, Mark};
-use super::reply;
+use crate::reply;
 
 const SUBJECT: &str = "claude";
 

@@ -8,7 +8,6 @@ mod modes;
 mod plugin;
 mod programs;
 mod project;
-mod reply;
 mod scope;
 mod screen;
 mod switches;

@@ -11,7 +11,7 @@ use shared::world::World;
 
 use super::line::Line;
 use super::mending::Mending;
-use super::reply;
+use crate::reply;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 

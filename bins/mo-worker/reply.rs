@@ -10,20 +10,21 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+use shared::claude;
 use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 
 /// A node program on a loaded machine needs seconds; nothing needs this long.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The most that is read.
 const CAP: u64 = 1 << 20;
 
 /// Asks the program; its standard output, when it ended well.
 pub fn of(program: &Path, question: &str) -> Result<String> {
-    let failed = |error: std::io::Error| Error::io("cannot run", program, &error);
+    let failed = |error: std::io::Error| claude::cannot_run(program, &error);
     let neutral = tempfile::tempdir()
-        .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").caused_by(error))?;
+        .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").because(&error))?;
     let mut child = Command::new(program)
         .arg(question)
         .current_dir(neutral.path())
@@ -49,7 +50,9 @@ pub fn of(program: &Path, question: &str) -> Result<String> {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
     let status = child.wait().map_err(failed)?;
-    let refused = |why: String| Err(Error::new(Exit::Config, format!("`{question}` {why}:")).at(program));
+    let refused = |why: String| {
+        Err(Error::new(Exit::Config, format!("`{question}` {why}:")).at(program).hint(claude::REINSTALL))
+    };
     match answer {
         Err(_) => refused(format!("gave no answer within {} s", PATIENCE.as_secs())),
         Ok(_) if !status.success() => refused(format!("failed ({status})")),
