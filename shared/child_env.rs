@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use crate::auth::Auth;
+use crate::claude;
 use crate::dispatch_id::DispatchId;
 use crate::env::{self, Env};
 use crate::paths::Paths;
@@ -52,9 +53,6 @@ const SHORTEST_KEY: usize = 16;
 
 const ANOTHERS_KEY: &str = "is a provider's key, maybe another worker's";
 const HOLDS_A_KEY: &str = "holds another worker's key";
-
-/// Makes Claude Code leave its endpoint, key and models to whoever starts it, whatever a project's settings say.
-pub const MANAGED_BY_HOST: &str = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST";
 
 /// Claude Code asks for this many output tokens unless told otherwise; a model that gives less refuses.
 const USUAL_OUTPUT: u64 = 32_000;
@@ -194,7 +192,7 @@ impl ChildEnv {
         if worker.base_url().is_some() {
             // Without it a project's own settings.json could send the worker's key to another host.
             let rule = "no settings file of a project redirects a worker, and its tools do not see the key";
-            self.put(MANAGED_BY_HOST, "1", rule);
+            self.put(claude::MANAGED_BY_HOST, "1", rule);
         }
         if !worker.is_anthropic() {
             let rule = "a nonce in the first block of every request ruins the provider's cache";

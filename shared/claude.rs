@@ -16,6 +16,11 @@ use crate::world::World;
 /// The version that this release was tested with, as `tests/claude-version` says.
 pub const KNOWN_TO_WORK: &str = include_str!("../tests/claude-version");
 
+/// Makes Claude Code leave its endpoint, key and models to whoever starts it, whatever a project's settings say.
+pub const MANAGED_BY_HOST: &str = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST";
+
+/// A smaller file is a wrapper around the real program: it says nothing about it.
+const WRAPPER: u64 = 1 << 20;
 /// How much of a program is searched at once.
 const PIECE: usize = 1 << 20;
 
@@ -60,24 +65,30 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the program holds this word: what a client has no word for, it does not do.
-pub fn knows(program: &Path, word: &str) -> bool {
-    let finder = memmem::Finder::new(word);
-    let Ok(mut file) = File::open(program) else { return false };
-    let mut piece = vec![0; PIECE];
-    let mut kept = 0;
+/// Whether the program holds this word: what a client has no word for, it does not do. Nothing where the file cannot
+/// be read or is not the program itself.
+pub fn knows(program: &Path, word: &str) -> Option<bool> {
+    let program = fs::canonicalize(program).ok()?;
+    if fs::metadata(&program).ok()?.len() < WRAPPER {
+        return None;
+    }
+    holds(File::open(program).ok()?, word.as_bytes()).ok()
+}
+
+/// Whether these bytes come, in bounded memory.
+fn holds(mut source: impl Read, needle: &[u8]) -> io::Result<bool> {
+    let finder = memmem::Finder::new(needle);
+    let mut bytes = Vec::with_capacity(PIECE + needle.len());
     loop {
-        let read = match piece.get_mut(kept..).map(|room| file.read(room)) {
-            Some(Ok(read)) if read > 0 => read,
-            _ => return false,
-        };
-        let filled = kept + read;
-        if piece.get(..filled).is_some_and(|bytes| finder.find(bytes).is_some()) {
-            return true;
+        let read = source.by_ref().take(PIECE as u64).read_to_end(&mut bytes)?;
+        if finder.find(&bytes).is_some() {
+            return Ok(true);
         }
-        // The word may lie across two pieces.
-        kept = word.len().saturating_sub(1).min(filled);
-        piece.copy_within(filled - kept..filled, 0);
+        if read == 0 {
+            return Ok(false);
+        }
+        // The needle may lie across two pieces.
+        bytes.drain(..bytes.len().saturating_sub(needle.len()));
     }
 }
 
@@ -100,13 +111,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_found_across_pieces() {
+    fn a_word_across_two_pieces_is_found() {
+        let mut bytes = vec![b'x'; PIECE - 3];
+        bytes.extend_from_slice(b"needle and more");
+        assert!(holds(&bytes[..], b"needle").unwrap());
+        assert!(!holds(&bytes[..], b"noodle").unwrap());
+        assert!(!holds(&b""[..], b"needle").unwrap());
+    }
+
+    #[test]
+    fn a_wrapper_says_nothing_of_the_program() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        for gap in [0, PIECE - 3, PIECE, 2 * PIECE - 1] {
-            fs::write(file.path(), format!("{}NEEDLE rest", "x".repeat(gap))).unwrap();
-            assert!(knows(file.path(), "NEEDLE"), "{gap}");
-            assert!(!knows(file.path(), "NEEDLES"), "{gap}");
-        }
-        assert!(!knows(Path::new("/nowhere"), "NEEDLE"));
+        fs::write(file.path(), "exec node needle").unwrap();
+        assert_eq!(knows(file.path(), "needle"), None);
+        assert_eq!(knows(Path::new("/nowhere"), "needle"), None);
     }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use shared::child_env::{ChildEnv, MANAGED_BY_HOST};
-use shared::claude;
+use shared::child_env::ChildEnv;
+use shared::claude::{self, MANAGED_BY_HOST};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 
@@ -17,8 +17,8 @@ const SOURCES: [(&str, &str); 2] = [("project", "settings.json"), ("local", "set
 /// The flag that says which settings are read.
 const FLAG: &str = "--setting-sources";
 /// What says where requests go, with which key and for which model.
-const TELLING: [&str; 4] =
-    ["ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SUBAGENT_MODEL"];
+const TELLING: [&str; 5] =
+    ["ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CONFIG_DIR"];
 
 #[derive(Deserialize)]
 struct Settings {
@@ -36,11 +36,11 @@ pub fn refuse(program: &Path, directory: &Path, env: &ChildEnv, arguments: &[OsS
         let path = directory.join(".claude").join(file);
         let names = redirecting(&path, env);
         // Hundreds of megabytes are only searched here, where it matters.
-        if names.is_empty() || claude::knows(program, MANAGED_BY_HOST) {
+        if names.is_empty() || claude::knows(program, MANAGED_BY_HOST) == Some(true) {
             continue;
         }
         let what =
-            format!("this Claude Code would let the project set {} for the worker, in", names.join(", "));
+            format!("this Claude Code may let the project set {} for the worker, in", names.join(", "));
         let hint = format!(
             "update Claude Code, take it out of the file, or leave the project's settings out: {FLAG} user"
         );
@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn only_a_client_without_the_switch_is_kept_from_the_project() {
         assert!(refused("an old one", &["-p", "x"]));
-        assert!(!refused("x CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST x", &["-p", "x"]));
+        let new = MANAGED_BY_HOST.to_owned() + &"x".repeat(1 << 20);
+        assert!(!refused(&new, &["-p", "x"]));
     }
 
     #[test]

@@ -1,10 +1,5 @@
 //! Claude Code's own program: which version, and what it lacks, told by what it can do and not by its number.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::Path;
-
-use memchr::memmem;
 use shared::claude::{self, KNOWN_TO_WORK};
 use shared::paths;
 use shared::world::World;
@@ -23,13 +18,6 @@ const ABILITIES: &[(&str, &str, Mark)] = &[
     ("--effort", "a worker's effort cannot be chosen", Mark::Warn),
     ("--include-hook-events", "a session cannot show what its hooks said", Mark::Warn),
 ];
-
-/// Told by it that the provider is our business, newer versions let no project's settings redirect a worker.
-const HOST_SWITCH: &[u8] = b"CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST";
-/// A smaller file is a wrapper around the real program: it says nothing about it.
-const WRAPPER: u64 = 1 << 20;
-/// How much is searched at once.
-const PIECE: usize = 1 << 20;
 
 /// What was found out.
 pub struct Client {
@@ -57,7 +45,7 @@ impl Client {
             Ok(help) => lines.extend(lacks(&help)),
             Err(error) => lines.push(Line::of_error(Mark::Warn, SUBJECT, &error)),
         }
-        let lets_projects_redirect = knows_host_switch(&program).ok().flatten().map(|knows| !knows);
+        let lets_projects_redirect = claude::knows(&program, claude::MANAGED_BY_HOST).map(|knows| !knows);
         if lets_projects_redirect == Some(true) {
             let what = "lacks the switch by which a worker ignores a project's own settings: a project that names another \
                         provider redirects it";
@@ -104,32 +92,6 @@ fn lacks(help: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Whether the program knows the switch; nothing where the file is not the program itself.
-fn knows_host_switch(program: &Path) -> io::Result<Option<bool>> {
-    let program = fs::canonicalize(program)?;
-    if fs::metadata(&program)?.len() < WRAPPER {
-        return Ok(None);
-    }
-    holds(File::open(program)?, HOST_SWITCH).map(Some)
-}
-
-/// Whether these bytes come, in bounded memory.
-fn holds(mut source: impl Read, needle: &[u8]) -> io::Result<bool> {
-    let finder = memmem::Finder::new(needle);
-    let mut bytes = Vec::with_capacity(PIECE + needle.len());
-    loop {
-        let read = source.by_ref().take(PIECE as u64).read_to_end(&mut bytes)?;
-        if finder.find(&bytes).is_some() {
-            return Ok(true);
-        }
-        if read == 0 {
-            return Ok(false);
-        }
-        // The needle may lie across two pieces.
-        bytes.drain(..bytes.len().saturating_sub(needle.len()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,14 +118,5 @@ mod tests {
         let found: Vec<_> =
             lines.iter().map(|line| (line.mark, line.what.split(':').next().unwrap())).collect();
         assert_eq!(found, [(Mark::Bad, "lacks `--session-id`"), (Mark::Warn, "lacks `--effort`")]);
-    }
-
-    #[test]
-    fn a_word_across_two_pieces_is_found() {
-        let mut bytes = vec![b'x'; PIECE - 3];
-        bytes.extend_from_slice(b"needle and more");
-        assert!(holds(&bytes[..], b"needle").unwrap());
-        assert!(!holds(&bytes[..], b"noodle").unwrap());
-        assert!(!holds(&b""[..], b"needle").unwrap());
     }
 }
