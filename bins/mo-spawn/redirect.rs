@@ -17,8 +17,13 @@ const SOURCES: [(&str, &str); 2] = [("project", "settings.json"), ("local", "set
 /// The flag that says which settings are read.
 const FLAG: &str = "--setting-sources";
 /// What says where requests go, with which key and for which model.
-const TELLING: [&str; 5] =
-    ["ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CONFIG_DIR"];
+const TELLING: [&str; 5] = [
+    "ANTHROPIC_",
+    "CLAUDE_CODE_USE_",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SUBAGENT_MODEL",
+    "CLAUDE_CONFIG_DIR",
+];
 
 #[derive(Deserialize)]
 struct Settings {
