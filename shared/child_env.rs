@@ -191,7 +191,7 @@ impl ChildEnv {
         self.put("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "a worker talks to its provider only");
         if worker.base_url().is_some() {
             // Without it a project's own settings.json could send the worker's key to another host.
-            let rule = "no settings file of a project redirects a worker, and its tools do not see the key";
+            let rule = "no settings file of a project redirects a worker; current clients also keep the key from its tools";
             self.put(claude::MANAGED_BY_HOST, "1", rule);
         }
         if !worker.is_anthropic() {
