@@ -16,6 +16,7 @@ pub mod paths;
 pub mod world;
 pub mod program;
 pub mod table;
+pub mod digits;
 pub mod json_text;
 pub mod sibling;
 pub mod search;

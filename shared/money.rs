@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
+use crate::digits::grouped;
+
 /// Picodollars of a dollar.
 const DOLLAR: i128 = 1_000_000_000_000;
 /// Picodollars of a cent.
@@ -60,19 +62,6 @@ impl fmt::Display for Money {
         let (dollars, rest) = (grouped(steps / whole), steps % whole);
         write!(f, "{sign}${dollars}.{rest:0width$}", width = digits as usize)
     }
-}
-
-/// Digits in groups of three.
-fn grouped(number: u128) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// What a sum of messages cost, as far as prices are known.

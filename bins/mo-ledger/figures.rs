@@ -1,16 +1,10 @@
 //! Figures in tables: thousands apart, flush right.
 
+use shared::digits::grouped;
+
 /// `1,234,567`.
 pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    grouped(count.into())
 }
 
 /// Pads the cells from this column on, so that their ends stand below each other.

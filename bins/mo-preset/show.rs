@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use shared::catalogue::{Catalogue, VERSION};
+use shared::digits::grouped;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::flatten::flatten;
@@ -109,33 +110,8 @@ fn rows(preset: &Preset) -> Vec<(String, String)> {
 /// What is known of a model's limits, in brackets.
 fn limits(preset: &Preset, name: &str) -> String {
     let Some(model) = preset.models.get(name) else { return String::new() };
-    let window = model.context_window.map(|tokens| format!("window {}", grouped(tokens)));
-    let output = model.max_output.map(|tokens| format!("output {}", grouped(tokens)));
+    let window = model.context_window.map(|tokens| format!("window {}", grouped(tokens.into())));
+    let output = model.max_output.map(|tokens| format!("output {}", grouped(tokens.into())));
     let known: Vec<String> = window.into_iter().chain(output).collect();
     if known.is_empty() { String::new() } else { format!("  ({} tokens)", known.join(", ")) }
-}
-
-/// A number with its thousands set apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_048_576, "1,048,576")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 }
