@@ -51,6 +51,20 @@ const KEPT: &[&str] = &[env::CLAUDE_WORKERS_ROOT, "AWS_CA_BUNDLE", "AWS_PAGER", 
 /// A shorter key is a word like `lmstudio`, which a local server takes for a key and a path may hold.
 const SHORTEST_KEY: usize = 16;
 
+/// What in a project's settings says where requests go, with which key and for which model.
+const REDIRECTING: &[&str] = &[
+    "ANTHROPIC_*",
+    "CLAUDE_CODE_USE_*",
+    "CLAUDE_CODE_OAUTH_TOKEN*",
+    "CLAUDE_CODE_SUBAGENT_MODEL*",
+    "CLAUDE_CONFIG_DIR",
+];
+
+/// Whether a variable of a project's settings would lead a worker elsewhere.
+pub fn redirects(name: &str) -> bool {
+    REDIRECTING.iter().any(|pattern| fits(pattern, name))
+}
+
 const ANOTHERS_KEY: &str = "is a provider's key, maybe another worker's";
 const HOLDS_A_KEY: &str = "holds another worker's key";
 

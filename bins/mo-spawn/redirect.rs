@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use shared::child_env::ChildEnv;
+use shared::child_env::{ChildEnv, redirects};
 use shared::claude::{self, MANAGED_BY_HOST};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -16,14 +16,6 @@ use shared::exit::Exit;
 const SOURCES: [(&str, &str); 2] = [("project", "settings.json"), ("local", "settings.local.json")];
 /// The flag that says which settings are read.
 const FLAG: &str = "--setting-sources";
-/// What says where requests go, with which key and for which model.
-const TELLING: [&str; 5] = [
-    "ANTHROPIC_",
-    "CLAUDE_CODE_USE_",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_SUBAGENT_MODEL",
-    "CLAUDE_CONFIG_DIR",
-];
 
 #[derive(Deserialize)]
 struct Settings {
@@ -62,9 +54,8 @@ fn redirecting(path: &Path, env: &ChildEnv) -> Vec<String> {
         let own = env.variables().find(|(own, _)| *own == OsStr::new(name));
         own.is_some_and(|(_, own)| value.as_str().is_some_and(|value| own == OsStr::new(value)))
     };
-    let telling = |name: &str| TELLING.iter().any(|start| name.starts_with(start));
-    let redirects = settings.env.iter().filter(|(name, value)| telling(name) && !same(name, value));
-    redirects.map(|(name, _)| shared::flatten::flatten(name, 80)).collect()
+    let elsewhere = settings.env.iter().filter(|(name, value)| redirects(name) && !same(name, value));
+    elsewhere.map(|(name, _)| shared::flatten::flatten(name, 80)).collect()
 }
 
 /// Which settings the arguments ask for; nothing when all are read.

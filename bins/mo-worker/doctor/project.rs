@@ -1,11 +1,9 @@
 //! A project's own settings: those that would send a worker elsewhere, or make another model of it.
 
+use shared::child_env::redirects;
+
 use super::line::Line;
 use super::scope::Scope;
-
-/// Variables that would redirect a worker or unlock something else. A `*` stands for any rest.
-const REDIRECTING: &[&str] =
-    &["ANTHROPIC_*", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CONFIG_DIR"];
 
 /// What the project would do to workers started here.
 pub fn judge(scopes: &[Scope], lets_projects_redirect: Option<bool>) -> Vec<Line> {
@@ -30,13 +28,6 @@ pub fn judge(scopes: &[Scope], lets_projects_redirect: Option<bool>) -> Vec<Line
         })
     })
     .collect()
-}
-
-fn redirects(name: &str) -> bool {
-    REDIRECTING.iter().any(|pattern| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => *pattern == name,
-    })
 }
 
 #[cfg(test)]
