@@ -1,5 +1,7 @@
 //! What a program knows of the outside: made once in `main`, passed first to everything that acts.
 
+use std::path::PathBuf;
+
 use crate::clock::Clock;
 use crate::env::Env;
 use crate::error::Result;
@@ -33,6 +35,12 @@ impl World {
             say: Say::new(program),
             env,
         })
+    }
+
+    /// The directory this process works in; an empty path where it is gone.
+    #[expect(clippy::disallowed_methods, reason = "the one place where the working directory is asked for")]
+    pub fn cwd(&self) -> PathBuf {
+        std::env::current_dir().unwrap_or_default()
     }
 
     /// Whether output may be coloured.

@@ -35,7 +35,7 @@ impl Journal {
     pub fn open(world: &World, launch: &Launch) -> Result<Option<Self>> {
         let Some(id) = &launch.dispatch else { return Ok(None) };
         let now = world.clock.now();
-        let cwd = std::env::current_dir().unwrap_or_default();
+        let cwd = world.cwd();
         let projects = launch.worker.projects();
         let session = match (&launch.session, &launch.asked.sitting) {
             (None, Sitting::Newest) => newest(&projects, &cwd),

@@ -74,15 +74,11 @@ impl Launch {
                 model: model::known(&worker, asked.model.as_deref()),
                 dispatch: dispatch.as_ref(),
                 retries: options.retries,
-                foreign_agents: foreign::is_named(
-                    &worker,
-                    &std::env::current_dir().unwrap_or_default(),
-                    &options.claude,
-                ),
+                foreign_agents: foreign::is_named(&worker, &world.cwd(), &options.claude),
             },
         );
         if is_session && worker.base_url().is_some() {
-            let directory = std::env::current_dir().unwrap_or_default();
+            let directory = world.cwd();
             redirect::refuse(&program, &directory, &env, &options.claude)?;
         }
         Ok(Self {

@@ -44,7 +44,7 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
 }
 
 fn examine(world: &World) -> Vec<Line> {
-    let here = std::env::current_dir().ok();
+    let here = Some(world.cwd()).filter(|here| here.is_absolute());
     let (scopes, mut broken) = scope::read_all(world, here.as_deref());
     let client = Client::look(world);
     let project = project::judge(&scopes, client.lets_projects_redirect);
