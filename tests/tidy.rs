@@ -87,7 +87,12 @@ const BANNED: &[(&str, &[&str], &str)] = &[
     ("atty::", &["shared/terminal.rs"], "terminals are asked about in one room"),
     ("which::", &["shared/search.rs"], "programs are looked for in one room"),
     ("ureq", &["bins/mo-preset/"], "only network programs link a network client"),
-    ("tokio", &[], "the small programs link no async runtime"),
+    (
+        "tokio",
+        &["bins/mo-dispatch/", "bins/mo-proxy/", "tests/proxy/", "examples/upstream"],
+        "the small programs link no async runtime",
+    ),
+    ("rmcp", &["bins/mo-dispatch/"], "one program speaks MCP"),
     ("unsafe {", &["shared/ledger/"], "unsafe code stands in one room at most"),
 ];
 
