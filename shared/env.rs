@@ -41,6 +41,8 @@ pub const PATH: &str = "PATH";
 pub const TERM: &str = "TERM";
 /// Set to anything: no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// The directory for sockets of this login; may be missing.
+pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 
 /// A snapshot of the environment.
 #[derive(Clone, Debug, Default)]

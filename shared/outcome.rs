@@ -68,19 +68,28 @@ pub fn close(record: &mut Record, ending: Ending, course: Option<Course>, now: T
     record.claude_version = course.version.or(record.claude_version.take());
 }
 
-/// Whether the process of this record still runs.
+/// Whether a process of this record still runs: Claude Code, or the mo-spawn above it, which also lives
+/// between two attempts and while checks run.
 pub fn is_alive(record: &Record) -> bool {
-    record.pid.is_some_and(|pid| {
-        let now = process::start_time(pid);
-        now.is_some() && now == record.start_time
-    })
+    worker_is_alive(record) || supervisor_is_alive(record)
+}
+
+/// Whether its Claude Code still runs.
+pub fn worker_is_alive(record: &Record) -> bool {
+    record.pid.is_some_and(|pid| process::is(pid, record.start_time.as_deref()))
+}
+
+/// Whether its mo-spawn still runs.
+pub fn supervisor_is_alive(record: &Record) -> bool {
+    let supervisor = record.supervisor.as_ref();
+    supervisor.is_some_and(|process| process::is(process.pid, process.start_time.as_deref()))
 }
 
 /// Closes a record whose process has gone without anybody watching: an interactive session, or a crash.
 /// Tells whether it did.
 pub fn settle(path: &Path, projects: &Path, now: Timestamp) -> Result<bool> {
     let Some(mut record) = Record::read(path)? else { return Ok(false) };
-    if record.status != Some(Status::Running) || is_alive(&record) {
+    if record.status.is_none_or(Status::is_final) || is_alive(&record) {
         return Ok(false);
     }
     let session = record.worker_sessions.first().cloned().unwrap_or_default();

@@ -41,6 +41,22 @@ fn ps(words: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Whether this very process runs: a number alone may have been given again.
+pub fn is(pid: u32, started: Option<&str>) -> bool {
+    started.is_some() && start_time(pid).as_deref() == started
+}
+
+/// Sends a signal to this very process, or to nobody. Tells whether it was there.
+pub fn signal_proven(pid: u32, started: Option<&str>, signal: Signal) -> bool {
+    let Some(target) = as_pid(pid) else { return false };
+    // Held open, the process cannot be mistaken for a later one of its number.
+    #[cfg(target_os = "linux")]
+    if let Ok(held) = rustix::process::pidfd_open(target, rustix::process::PidfdFlags::empty()) {
+        return is(pid, started) && rustix::process::pidfd_send_signal(held, signal).is_ok();
+    }
+    is(pid, started) && rustix::process::kill_process(target, signal).is_ok()
+}
+
 /// From now on, orphans below this process become its children, so that none is lost from sight.
 /// Elsewhere than on Linux they are found by the mark in their environment.
 pub fn adopt_orphans() {
@@ -132,6 +148,17 @@ fn reap() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_reaches_the_very_process_or_nobody() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let started = start_time(child.id());
+        assert!(!signal_proven(child.id(), Some("another time"), Signal::KILL));
+        assert!(!signal_proven(child.id(), None, Signal::KILL));
+        assert!(child.try_wait().unwrap().is_none());
+        assert!(signal_proven(child.id(), started.as_deref(), Signal::KILL));
+        assert!(!child.wait().unwrap().success());
+    }
 
     #[test]
     fn a_process_has_a_start_mark_and_a_missing_one_has_none() {

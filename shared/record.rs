@@ -13,6 +13,7 @@ use crate::clock::rfc3339;
 use crate::dispatch_id::DispatchId;
 use crate::document;
 use crate::error::{Error, Result};
+use crate::exit::Exit;
 use crate::file::{self, Durability};
 use crate::paths::Paths;
 
@@ -46,6 +47,44 @@ pub enum Status {
     Cancelled,
     /// Ended without a word: a crash.
     Lost,
+}
+
+impl Status {
+    /// Its name, as it stands in records and lists.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::CheckFailed => "check-failed",
+            Self::Quota => "quota",
+            Self::OverBudget => "over-budget",
+            Self::TurnLimit => "turn-limit",
+            Self::OutputLimit => "output-limit",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// Whether nothing more will happen.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running)
+    }
+
+    /// The exit code of a managed dispatch that ended so; one that has not ended is no failure.
+    pub fn exit(self) -> Exit {
+        match self {
+            Self::Queued | Self::Running | Self::Done => Exit::Done,
+            Self::Failed | Self::Denied | Self::CheckFailed | Self::Lost => Exit::CouldNot,
+            Self::Quota => Exit::Unavailable,
+            Self::OverBudget | Self::TurnLimit | Self::OutputLimit => Exit::Busy,
+            Self::Timeout => Exit::TimedOut,
+            Self::Cancelled => Exit::Cancelled,
+        }
+    }
 }
 
 /// A process for sure: its number may be given again, its start time with it never.
@@ -90,6 +129,23 @@ pub struct Denial {
     pub tool: String,
     /// What it wanted to do with it.
     pub what: String,
+}
+
+/// A command that judged the work.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Check {
+    /// The command, as it was given.
+    pub command: String,
+    /// How it ended; nothing when it was stopped.
+    pub exit_code: Option<i32>,
+    /// How long it took.
+    pub ms: u64,
+    /// The end of what it printed.
+    pub tail: String,
+    /// Whether it failed before the work began; nothing when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<bool>,
 }
 
 /// The tokens of one model.
@@ -173,12 +229,20 @@ pub struct Record {
     pub cost_usd: Option<f64>,
     /// `list`, `flat` or `unknown`.
     pub cost_basis: Option<String>,
+    /// What judged the work, as it came out last.
+    pub checks: Vec<Check>,
     /// What was denied.
     pub denials: Vec<Denial>,
     /// The files it changed.
     pub files: Vec<String>,
     /// The worker's last words.
     pub summary: Option<String>,
+    /// The report that its role asks for, as the worker gave it.
+    pub report: Option<serde_json::Value>,
+    /// Where the whole prompt lies.
+    pub prompt_path: Option<String>,
+    /// Where the events lie.
+    pub events_path: Option<String>,
     /// How to go on with it.
     pub resume: Option<String>,
 }
