@@ -1,5 +1,6 @@
 //! mo-spawn: one task on one worker: launch Claude Code as that worker, pass everything through, leave a record.
 
+mod dispatches;
 mod explain;
 mod foreign;
 mod journal;
@@ -30,7 +31,11 @@ fn main() -> ExitCode {
 }
 
 fn run(say: Say) -> Result<Exit> {
-    match Options::parse(program::arguments())? {
+    let words: Vec<_> = program::arguments().collect();
+    if dispatches::takes(words.first()) {
+        return dispatches::run(say, words);
+    }
+    match Options::parse(words)? {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),
         Request::Explain(options) => {
             let world = World::of_process(options::NAME)?;

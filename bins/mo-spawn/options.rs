@@ -46,6 +46,12 @@ static PROGRAM: Program = Program {
 Everything after NAME is Claude Code's: stdin, stdout, stderr and the exit code are passed through.
 On a terminal without -p, mo-spawn becomes Claude Code.
 
+dispatches that were started before:
+  mo-spawn ps                       what runs, and what has just ended
+  mo-spawn logs ID [--follow]       what a worker says and does
+  mo-spawn tell ID TEXT             a message into a running worker's conversation
+  mo-spawn stop ID…, wait ID…       end them; wait until they have ended
+
 examples:
   mo-spawn glm -p 'write a test for src/parse.rs' --model opus --permission-mode acceptEdits
   mo-spawn --explain glm -p hi
