@@ -10,6 +10,7 @@ mod broken;
 mod check;
 mod crash;
 mod doctor;
+mod dispatches;
 mod door;
 mod hook;
 mod house;
