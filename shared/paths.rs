@@ -115,6 +115,11 @@ impl Paths {
         Ok(self.dispatches()?.join(session))
     }
 
+    /// The gateway's directory.
+    pub fn proxy(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".proxy"))
+    }
+
     /// The directory of our own logs.
     pub fn log(&self) -> Result<PathBuf> {
         Ok(self.root()?.join(".log"))

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// All of them.
-pub const PROGRAMS: &[&str] = &["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger"];
+pub const PROGRAMS: &[&str] =
+    &["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger", "mo-proxy"];
 
 /// The folder of the program that runs.
 pub fn folder() -> Option<PathBuf> {

@@ -1,0 +1,94 @@
+//! The body of a request, read whole: its model decides where it goes, and a retry needs it again.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::wire::framing::{Framing, Reader};
+use crate::wire::head::Head;
+use crate::wire::line::Line;
+use crate::wire::reply::Reply;
+
+/// The largest body; Anthropic's own limit is half of it.
+pub const LARGEST: usize = 64 << 20;
+/// So much is made ready for a body before its bytes come: a length alone costs a client nothing.
+const AHEAD: usize = 1 << 20;
+/// How long a client may fall silent within a body.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Why there is no body.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It is refused.
+    Refused(Reply),
+    /// The client left.
+    Gone,
+}
+
+/// Reads the body of a request.
+pub async fn read(line: &mut Line, head: &Head, id: &str) -> Result<Vec<u8>, Trouble> {
+    if head.framing() == Framing::None {
+        return Ok(Vec::new());
+    }
+    if matches!(head.framing(), Framing::Length(length) if length > LARGEST as u64) {
+        return Err(too_large(id));
+    }
+    if head.expects() && line.inbox().is_empty() {
+        line.send(b"HTTP/1.1 100 Continue\r\n\r\n").await.map_err(|_| Trouble::Gone)?;
+    }
+    match head.framing() {
+        Framing::Length(length) => exactly(line, length as usize, id).await,
+        _ => chunks(line, id).await,
+    }
+}
+
+async fn exactly(line: &mut Line, length: usize, id: &str) -> Result<Vec<u8>, Trouble> {
+    let mut body = Vec::with_capacity(length.min(AHEAD));
+    let here = line.inbox().get(..length).unwrap_or(line.inbox());
+    body.extend_from_slice(here);
+    line.used(body.len());
+    while body.len() < length {
+        let left = length - body.len();
+        if body.capacity() == body.len() {
+            body.reserve(left.min(body.len().max(AHEAD)));
+        }
+        progress(line.fill_into(&mut body, left), id).await?;
+    }
+    Ok(body)
+}
+
+async fn chunks(line: &mut Line, id: &str) -> Result<Vec<u8>, Trouble> {
+    let mut reader = Reader::new(Framing::Chunked);
+    let mut body = Vec::new();
+    loop {
+        let step = reader.step(line.inbox()).map_err(|_| {
+            Trouble::Refused(Reply::error(400, "a chunk of the body is malformed", id).closing())
+        })?;
+        let data = line.inbox().get(step.skip..step.skip + step.data).unwrap_or_default();
+        if body.len() + data.len() > LARGEST {
+            return Err(too_large(id));
+        }
+        body.extend_from_slice(data);
+        line.used(step.skip + step.data);
+        if step.end {
+            return Ok(body);
+        }
+        if step.skip + step.data == 0 {
+            progress(line.fill(), id).await?;
+        }
+    }
+}
+
+/// Waits for more bytes.
+async fn progress(reading: impl Future<Output = std::io::Result<usize>>, id: &str) -> Result<(), Trouble> {
+    match timeout(SILENCE, reading).await {
+        Ok(Ok(1..)) => Ok(()),
+        Ok(_) => Err(Trouble::Gone),
+        Err(_) => Err(Trouble::Refused(Reply::error(408, "the body took too long", id).closing())),
+    }
+}
+
+fn too_large(id: &str) -> Trouble {
+    let message = format!("the request is larger than {} MiB", LARGEST >> 20);
+    Trouble::Refused(Reply::error(413, &message, id).closing())
+}

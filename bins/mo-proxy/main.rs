@@ -1,0 +1,60 @@
+//! mo-proxy: a local gateway: one Claude Code session, many models, the subscription's login untouched.
+
+mod wire;
+mod upstream;
+mod token;
+mod request_id;
+mod stage;
+mod gateway;
+mod guard;
+mod answer;
+mod forward;
+mod serve;
+
+use std::process::ExitCode;
+
+use shared::args::{Command, Flag, Matches, Program};
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::program;
+use shared::world::World;
+
+static PROGRAM: Program = Program {
+    name: "mo-proxy",
+    about: "a local gateway: one Claude Code session, many models, the subscription's login untouched",
+    commands: &[Command {
+        name: "serve",
+        operands: "",
+        takes: (0, 0),
+        about: "run the gateway in the foreground until SIGTERM",
+        flags: &[
+            Flag {
+                long: "port",
+                value: "PORT",
+                about: "listen there on 127.0.0.1 (default 3457; 0: any free)",
+            },
+            Flag { long: "socket", value: "PATH", about: "listen on this unix socket instead" },
+        ],
+    }],
+    flags: &[],
+    takes_keys: false,
+    more: "\
+files:
+  $CLAUDE_WORKERS_ROOT/.proxy/instance.json   what runs, and where it listens
+  $CLAUDE_WORKERS_ROOT/.proxy/token           mode 0600; who can read it may use the gateway's own keys
+
+signals: SIGTERM and SIGINT end it once its streams have ended, or after 30 seconds; a second one at once
+
+exit codes: 0 ended as asked, 64 wrong use, 74 cannot listen there, 75 it runs already, 78 bad configuration",
+};
+
+fn main() -> ExitCode {
+    program::run(&PROGRAM, work)
+}
+
+fn work(world: &World, matches: &Matches) -> Result<Exit> {
+    match matches.command() {
+        "serve" => serve::run(world, matches),
+        other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
+    }
+}

@@ -1,0 +1,76 @@
+//! The command `serve`: listens, announces itself, serves every connection, and ends in good order.
+
+mod listener;
+mod instance;
+mod session;
+mod ending;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use shared::args::Matches;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::world::World;
+
+use self::instance::Instance;
+use self::listener::{Listener, Place};
+use crate::gateway::Gateway;
+use crate::stage::Stage;
+
+/// The most threads: what a gateway does is short, and memory counts.
+const MOST_THREADS: usize = 4;
+
+/// How often idle connections are looked at.
+const SWEEP: Duration = Duration::from_secs(20);
+
+/// Runs the gateway.
+pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
+    let place = Place::of(matches)?;
+    let instance = Instance::claim(world)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .max_blocking_threads(threads)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(Exit::Io, "cannot start").because(&error))?;
+    let ended = runtime.block_on(serve(world, &place, &instance));
+    instance.withdraw();
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve(world: &World, place: &Place, instance: &Instance) -> Result<Exit> {
+    // Before anything is announced: from then on a signal must find us listening to it.
+    let mut ending = ending::Ending::new()?;
+    let listener = Listener::bind(place).await?;
+    let gateway = Arc::new(Gateway::new(world, listener.address(), instance.token()?)?);
+    instance.announce(&gateway.address)?;
+    world.say.note(&format!("listening on {}", gateway.address));
+    gateway.anthropic.pool().warm();
+    let accepting = tokio::spawn(accept(listener, Arc::clone(&gateway)));
+    let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
+    ending.wait(world, &gateway).await;
+    gateway.life.enter(Stage::Ending);
+    accepting.abort();
+    sweeping.abort();
+    Ok(Exit::Done)
+}
+
+async fn accept(mut listener: Listener, gateway: Arc<Gateway>) {
+    loop {
+        if let Some(line) = listener.next().await {
+            gateway.anthropic.pool().warm();
+            tokio::spawn(session::serve(line, Arc::clone(&gateway)));
+        }
+    }
+}
+
+/// Closes idle connections that nobody will use again.
+async fn sweep(gateway: Arc<Gateway>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        gateway.anthropic.pool().sweep();
+    }
+}

@@ -1,0 +1,225 @@
+//! The head of a request: read strictly, kept as it was written.
+//! Its credentials can be read by nobody but [`crate::upstream::anthropic`]: see [`Head::credentials`].
+
+use super::field::{Field, Kind, words};
+use super::framing::{self, Framing};
+use super::span::Span;
+use crate::upstream::anthropic::Seal;
+
+/// The longest head.
+pub const LONGEST: usize = 64 << 10;
+/// The most fields.
+const MOST_FIELDS: usize = 128;
+
+/// Why a head is refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Refusal {
+    /// It is no HTTP that two readers would read alike.
+    Malformed(&'static str),
+    /// It is too long.
+    TooLong,
+}
+
+/// A request's head.
+pub struct Head {
+    raw: Vec<u8>,
+    method: Span,
+    target: Span,
+    fields: Vec<Field>,
+    framing: Framing,
+    http10: bool,
+    keep_alive: bool,
+    expects: bool,
+}
+
+impl Head {
+    /// Reads a head from the front of the inbox, once it is there whole, and says how long it was.
+    pub fn parse(inbox: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
+        // Empty lines before a request are tolerated, as the standard asks.
+        let lead = inbox.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let inbox = inbox.get(lead..).unwrap_or_default();
+        let Some(end) = memchr::memmem::find(inbox, b"\r\n\r\n") else {
+            return if inbox.len() > LONGEST { Err(Refusal::TooLong) } else { Ok(None) };
+        };
+        if end > LONGEST {
+            return Err(Refusal::TooLong);
+        }
+        let raw = inbox.get(..end + 4).unwrap_or_default().to_vec();
+        Self::read(raw).map(|head| Some((head, lead + end + 4)))
+    }
+
+    fn read(raw: Vec<u8>) -> Result<Self, Refusal> {
+        let malformed = |what| Err(Refusal::Malformed(what));
+        let mut slots = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        let mut request = httparse::Request::new(&mut slots);
+        match request.parse(&raw) {
+            Ok(httparse::Status::Complete(length)) if length == raw.len() => {}
+            Err(httparse::Error::TooManyHeaders) => return Err(Refusal::TooLong),
+            _ => return malformed("this is not HTTP/1.1"),
+        }
+        let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version)
+        else {
+            return malformed("this is not HTTP/1.1");
+        };
+        if !target.starts_with('/') {
+            return malformed("the request's target must be a path");
+        }
+        let fields: Vec<Field> = request
+            .headers
+            .iter()
+            .map(|header| Field {
+                name: Span::of(header.name.as_bytes(), &raw),
+                value: Span::of(header.value, &raw),
+                kind: Kind::of(header.name.as_bytes()),
+            })
+            .collect();
+        let (method, target) = (Span::of(method.as_bytes(), &raw), Span::of(target.as_bytes(), &raw));
+        let http10 = version == 0;
+        let mut head = Self {
+            raw,
+            method,
+            target,
+            fields,
+            framing: Framing::None,
+            http10,
+            keep_alive: !http10,
+            expects: false,
+        };
+        head.decide()?;
+        Ok(head)
+    }
+
+    /// Framing, connection, and what may not stand twice.
+    fn decide(&mut self) -> Result<(), Refusal> {
+        let (mut length, mut coding, mut hosts) = (None, None, 0);
+        let mut named = Vec::new();
+        for field in &self.fields {
+            let value = field.value.of_bytes(&self.raw);
+            match field.kind {
+                Kind::Host => hosts += 1,
+                Kind::Length if length.is_none() => {
+                    length = Some(framing::length(value).ok_or(Refusal::Malformed("a bad content-length"))?);
+                }
+                Kind::Coding if coding.is_none() => coding = Some(value.eq_ignore_ascii_case(b"chunked")),
+                Kind::Length | Kind::Coding => {
+                    return Err(Refusal::Malformed("its length stands in it twice"));
+                }
+                Kind::Expect => {
+                    if !value.eq_ignore_ascii_case(b"100-continue") {
+                        return Err(Refusal::Malformed("it expects what we cannot do"));
+                    }
+                    self.expects = true;
+                }
+                Kind::Connection => {
+                    for word in words(value) {
+                        if word.eq_ignore_ascii_case(b"close") {
+                            self.keep_alive = false;
+                        } else if word.eq_ignore_ascii_case(b"keep-alive") {
+                            self.keep_alive = true;
+                        } else {
+                            named.push(Span::of(word, &self.raw));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if hosts != 1 && !(hosts == 0 && self.http10) {
+            return Err(Refusal::Malformed("it must name one host"));
+        }
+        self.framing = match (length, coding) {
+            (None, None) => Framing::None,
+            (Some(length), None) => Framing::Length(length),
+            (None, Some(true)) if !self.http10 => Framing::Chunked,
+            (None, Some(_)) => return Err(Refusal::Malformed("a transfer-encoding that is not chunked")),
+            (Some(_), Some(_)) => return Err(Refusal::Malformed("its length stands in it twice")),
+        };
+        for name in named {
+            let name = name.of_bytes(&self.raw).to_vec();
+            let own = self.fields.iter_mut().filter(|field| field.kind == Kind::Plain);
+            for field in own.filter(|field| field.name.of_bytes(&self.raw).eq_ignore_ascii_case(&name)) {
+                field.kind = Kind::Hop;
+            }
+        }
+        Ok(())
+    }
+
+    /// The method, as it was written.
+    pub fn method(&self) -> &str {
+        std::str::from_utf8(self.method.of_bytes(&self.raw)).unwrap_or_default()
+    }
+
+    /// Path and query, as they were written.
+    pub fn target(&self) -> &str {
+        std::str::from_utf8(self.target.of_bytes(&self.raw)).unwrap_or_default()
+    }
+
+    /// The path without its query.
+    pub fn path(&self) -> &str {
+        self.target().split('?').next().unwrap_or_default()
+    }
+
+    /// What stands behind the question mark.
+    pub fn query(&self) -> &str {
+        self.target().split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// How the body is framed.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// Whether the client wants another request on this connection.
+    pub fn keep_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    /// Whether the client waits for a word before it sends the body.
+    pub fn expects(&self) -> bool {
+        self.expects
+    }
+
+    /// Whether the client speaks HTTP/1.0, and so knows no chunks.
+    pub fn is_http10(&self) -> bool {
+        self.http10
+    }
+
+    /// The first field of this name, unless it is a credential.
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.fields().find(|(own, _, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value, _)| value)
+    }
+
+    /// The first field of this name as text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// Whether it stands there more than once.
+    pub fn repeats(&self, name: &str) -> bool {
+        self.fields().filter(|(own, _, _)| own.eq_ignore_ascii_case(name.as_bytes())).count() > 1
+    }
+
+    /// Whether the client brings a credential of its own.
+    pub fn has_credential(&self) -> bool {
+        self.fields.iter().any(|field| field.kind == Kind::Credential)
+    }
+
+    /// All fields in their order, but the credentials.
+    pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8], Kind)> {
+        let open = self.fields.iter().filter(|field| field.kind != Kind::Credential);
+        open.map(|field| (field.name.of_bytes(&self.raw), field.value.of_bytes(&self.raw), field.kind))
+    }
+
+    /// All fields in their order, the client's own credentials among them. Only who holds Anthropic's seal can
+    /// ask, and that is nobody but the upstream whose every connection leads to Anthropic.
+    pub fn credentials(&self, _: &Seal) -> impl Iterator<Item = (&[u8], &[u8], Kind)> {
+        let all = self.fields.iter();
+        all.map(|field| (field.name.of_bytes(&self.raw), field.value.of_bytes(&self.raw), field.kind))
+    }
+}
+
+impl std::fmt::Debug for Head {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method(), self.path())
+    }
+}
