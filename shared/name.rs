@@ -67,13 +67,22 @@ pub struct Name(String);
 impl Name {
     /// Checks the name.
     pub fn parse(name: &str) -> Result<Self> {
+        Self::of("worker", name)
+    }
+
+    /// Checks the name of a role: the same rules.
+    pub fn of_role(name: &str) -> Result<Self> {
+        Self::of("role", name)
+    }
+
+    fn of(whose: &str, name: &str) -> Result<Self> {
         let refused = |what: String| Err(Error::new(Exit::Usage, what).hint(HINT));
         let shown: String = typed(name).chars().map(escaped).collect();
         if name.is_empty() {
-            return refused("the worker's name is empty".to_owned());
+            return refused(format!("the {whose}'s name is empty"));
         }
         if name.len() > LONGEST {
-            return refused(format!("`{shown}` is too long for a worker's name"));
+            return refused(format!("`{shown}` is too long for a {whose}'s name"));
         }
         let mut letters = name.bytes();
         let first_fits =
@@ -81,10 +90,10 @@ impl Name {
         if !first_fits
             || !letters.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         {
-            return refused(format!("`{shown}` cannot be a worker's name"));
+            return refused(format!("`{shown}` cannot be a {whose}'s name"));
         }
         if RESERVED.contains(&name) {
-            return refused(format!("`{name}` is a reserved word, no worker's name"));
+            return refused(format!("`{name}` is a reserved word, no {whose}'s name"));
         }
         Ok(Self(name.to_owned()))
     }

@@ -90,6 +90,21 @@ impl Paths {
         Ok(self.root()?.join("rules.md"))
     }
 
+    /// The user's own roles.
+    pub fn roles(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".roles"))
+    }
+
+    /// The projects whose roles the user trusts.
+    pub fn trusted_roles(&self) -> Result<PathBuf> {
+        Ok(self.roles()?.join("trusted.json"))
+    }
+
+    /// Held while that list is changed.
+    pub fn roles_lock(&self) -> Result<PathBuf> {
+        Ok(self.roles()?.join(".lock"))
+    }
+
     /// The link to the folder of the newest installed programs.
     pub fn bin(&self) -> Result<PathBuf> {
         Ok(self.root()?.join(".bin"))

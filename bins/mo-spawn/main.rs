@@ -9,6 +9,7 @@ mod launch;
 mod model;
 mod options;
 mod redirect;
+mod roles;
 mod sitting;
 mod slot;
 mod supervise;
@@ -34,6 +35,9 @@ fn run(say: Say) -> Result<Exit> {
     let words: Vec<_> = program::arguments().collect();
     if dispatches::takes(words.first()) {
         return dispatches::run(say, words);
+    }
+    if roles::takes(words.first()) {
+        return roles::run(say, words);
     }
     match Options::parse(words)? {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),

@@ -20,6 +20,7 @@ mod key_ending;
 mod name_taken;
 mod preset;
 mod probe;
+mod roles;
 mod savings;
 mod spawn;
 mod staff;
