@@ -16,7 +16,7 @@ pub struct Watch {
 
 impl Default for Watch {
     fn default() -> Self {
-        Self { start: [0; START], length: 0, between: true, ended: false, failed: false, started: false }
+        Self { start: [0; START], length: 0, between: true, over: false, started: false }
     }
 }
 
