@@ -135,6 +135,11 @@ impl Paths {
         Ok(self.root()?.join(".proxy"))
     }
 
+    /// The directory of the workers' own work trees: a folder a repository.
+    pub fn worktrees(&self) -> Result<PathBuf> {
+        Ok(self.root()?.join(".worktrees"))
+    }
+
     /// The directory of our own logs.
     pub fn log(&self) -> Result<PathBuf> {
         Ok(self.root()?.join(".log"))

@@ -14,6 +14,7 @@ mod sitting;
 mod slot;
 mod supervise;
 mod verdict;
+mod worktree;
 
 use std::process::ExitCode;
 

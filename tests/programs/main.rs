@@ -28,3 +28,4 @@ mod strace;
 mod terminal;
 mod tree;
 mod worker;
+mod worktrees;

@@ -1,6 +1,6 @@
 //! The sub-commands: what is asked of dispatches that were started before. Their words are no names of workers.
 
-mod age;
+pub mod age;
 mod logs;
 mod ps;
 mod stop;
@@ -15,6 +15,8 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::say::Say;
 use shared::world::World;
+
+use crate::worktree::listing;
 
 const JSON: Flag = Flag { long: "json", value: "", about: "print JSON for programs" };
 
@@ -58,6 +60,13 @@ static PROGRAM: Program = Program {
             about: "wait until dispatches have ended; the exit code is the first one's that was not done",
             flags: wait::FLAGS,
         },
+        Command {
+            name: "worktrees",
+            operands: "",
+            takes: (0, 0),
+            about: "list the work trees of dispatches, and take away those that are merged",
+            flags: listing::FLAGS,
+        },
     ],
     flags: &[],
     takes_keys: false,
@@ -88,6 +97,7 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
         "tell" => tell::run(world, matches),
         "stop" => stop::run(world, matches),
         "wait" => wait::run(world, matches),
+        "worktrees" => listing::run(world, matches),
         other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
     }
 }

@@ -1,0 +1,188 @@
+//! Submodules of a tree of ours: taken from what the repository has on this machine, never from the network, and
+//! brought back there, so that no commit of theirs is only in a tree that goes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+
+use super::card::Card;
+use super::commit;
+use super::git::{self, Git};
+use super::message::Message;
+use super::status::Status;
+
+/// A submodule that a commit names.
+#[derive(Debug)]
+struct Submodule {
+    name: String,
+    path: PathBuf,
+    commit: String,
+}
+
+/// Where this repository has submodules on this machine.
+#[derive(Clone, Debug)]
+pub struct Homes {
+    git_dir: PathBuf,
+    beside: Option<PathBuf>,
+}
+
+impl Homes {
+    /// Those of the repository that the tree of this card belongs to.
+    pub fn of(card: &Card) -> Self {
+        Self { git_dir: card.common_dir.clone(), beside: card.repo.clone() }
+    }
+
+    /// This one's home: in the repository's git directory, or as a folder of its tree as old ones are.
+    fn home(&self, submodule: &Submodule) -> Option<PathBuf> {
+        let absorbed = Some(self.git_dir.join("modules").join(&submodule.name));
+        let beside = self.beside.as_ref().map(|tree| tree.join(&submodule.path).join(".git"));
+        [absorbed, beside].into_iter().flatten().find(|home| home.join("HEAD").is_file())
+    }
+
+    /// Those of the submodule itself.
+    fn inner(&self, submodule: &Submodule, home: &Path) -> Self {
+        let beside = self.beside.as_ref().map(|tree| tree.join(&submodule.path));
+        Self { git_dir: home.to_owned(), beside }
+    }
+}
+
+/// The submodules in the index of the tree where `git` stands.
+fn listed(git: &Git) -> Result<Vec<Submodule>> {
+    let index = git.bytes(&["ls-files", "-z", "--stage"])?;
+    let links: Vec<(String, PathBuf)> = git::entries(&index)
+        .filter_map(|entry| {
+            let text = entry.strip_prefix(b"160000 ")?;
+            let tab = text.iter().position(|byte| *byte == b'\t')?;
+            let (facts, path) = text.split_at_checked(tab)?;
+            let commit = std::str::from_utf8(facts).ok()?.split(' ').next()?.to_owned();
+            Some((commit, Path::new(OsStr::from_bytes(path.get(1..)?)).to_owned()))
+        })
+        .collect();
+    if links.is_empty() {
+        return Ok(Vec::new());
+    }
+    let words = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
+    let named = git.ask(&words)?.stdout;
+    let paths: Vec<(String, PathBuf)> = git::entries(&named)
+        .filter_map(|entry| {
+            let line = entry.iter().position(|byte| *byte == b'\n')?;
+            let (key, path) = entry.split_at_checked(line)?;
+            let name = std::str::from_utf8(key).ok()?.strip_prefix("submodule.")?.strip_suffix(".path")?;
+            Some((name.to_owned(), Path::new(OsStr::from_bytes(path.get(1..)?)).to_owned()))
+        })
+        .collect();
+    let found = links.into_iter().filter_map(|(commit, path)| {
+        let (name, _) = paths.iter().find(|(_, at)| *at == path)?;
+        Some(Submodule { name: name.clone(), path, commit })
+    });
+    // A name becomes a part of a path and of a setting.
+    Ok(found.filter(|one| !one.name.split('/').any(|part| part == "..") && !one.name.contains('=')).collect())
+}
+
+/// Fills the submodules of a new tree. Returns what the user should know.
+pub fn fill(git: &Git, tree: &Path, homes: &Homes) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    let at_top = git.at(tree);
+    for submodule in listed(&at_top)? {
+        let shown = submodule.path.display();
+        let Some(home) = homes.home(&submodule) else {
+            notes.push(format!("submodule {shown} is left out: this repository has no copy of it"));
+            continue;
+        };
+        let at_home = git.without_tree(&home, &home);
+        if !at_home.ask(&["cat-file", "-e", &submodule.commit])?.is_yes() {
+            notes.push(format!("submodule {shown} is left out: its commit is not on this machine"));
+            continue;
+        }
+        let setting = |name, value: &str| format!("submodule.{}.{name}={value}", submodule.name);
+        let (url, active) = (setting("url", &home.to_string_lossy()), setting("active", "true"));
+        let words = ["-c", "protocol.file.allow=always", "-c", &url, "-c", &active, "submodule", "--quiet"];
+        let words = words.iter().chain(&["update", "--"]).map(OsStr::new);
+        at_top.run(&words.chain([submodule.path.as_os_str()]).collect::<Vec<_>>())?;
+        let inner = tree.join(&submodule.path);
+        // Its home is only where it was taken from: what it pulls and pushes goes where the home's own goes.
+        let origin = at_home.ask(&["config", "remote.origin.url"])?;
+        if origin.is_yes() {
+            git.at(&inner).run(&["config", "remote.origin.url", &origin.text()])?;
+        }
+        notes.extend(fill(git, &inner, &homes.inner(&submodule, &home))?);
+    }
+    Ok(notes)
+}
+
+/// A submodule of a tree of ours that is filled, with git in it.
+struct Filled {
+    submodule: Submodule,
+    git: Git,
+    git_dir: PathBuf,
+}
+
+fn filled(git: &Git, tree: &Path, git_dir: &Path) -> Result<Vec<Filled>> {
+    let listed = listed(git)?.into_iter().map(|submodule| {
+        let own = git_dir.join("modules").join(&submodule.name);
+        let inner = tree.join(&submodule.path);
+        Filled { git: git.within(&inner, &own, &own), git_dir: own, submodule }
+    });
+    Ok(listed.filter(|one| one.git_dir.join("HEAD").is_file()).collect())
+}
+
+/// Commits what was changed inside submodules, and brings it home under `branch`.
+pub fn commit(
+    git: &Git,
+    tree: &Path,
+    git_dir: &Path,
+    homes: &Homes,
+    branch: &str,
+    message: &Message,
+) -> Result<()> {
+    for one in filled(git, tree, git_dir)? {
+        let inner = tree.join(&one.submodule.path);
+        let home = homes.home(&one.submodule).ok_or_else(|| {
+            Error::new(Exit::CouldNot, "there is no place to bring this submodule's commits to:").at(&inner)
+        })?;
+        let inner_homes = homes.inner(&one.submodule, &home);
+        commit(&one.git, &inner, &one.git_dir, &inner_homes, branch, message)?;
+        commit::all(&one.git, &Status::of(&one.git)?, &[], message)?;
+        if one.git.text(&["rev-parse", "HEAD"])? != one.submodule.commit {
+            let into = format!("+HEAD:refs/heads/{branch}");
+            let words = ["fetch".as_ref(), "--quiet".as_ref(), one.git_dir.as_os_str(), into.as_ref()];
+            git.without_tree(&home, &home).run(&words)?;
+        }
+    }
+    Ok(())
+}
+
+/// Why this tree must stay for its submodules' sake; nothing when all they hold is at home too.
+pub fn in_the_way(git: &Git, tree: &Path, git_dir: &Path, homes: &Homes) -> Result<Option<String>> {
+    for one in filled(git, tree, git_dir)? {
+        let shown = one.submodule.path.display();
+        if !Status::of(&one.git)?.entries.is_empty() {
+            return Ok(Some(format!("submodule {shown} holds changes that are not committed")));
+        }
+        let Some(home) = homes.home(&one.submodule) else {
+            return Ok(Some(format!("submodule {shown} is nowhere else")));
+        };
+        let at_home = git.without_tree(&home, &home);
+        let mut held = vec![one.git.text(&["rev-parse", "HEAD"])?];
+        held.extend(one.git.lines(&[
+            "for-each-ref",
+            "--format=%(objectname)",
+            "refs/heads",
+            "refs/stash",
+        ])?);
+        for commit in held.iter().filter(|line| !line.is_empty()) {
+            let missing = at_home.ask(&["rev-list", "-1", commit, "--not", "--all"])?;
+            if !missing.is_yes() || !missing.text().is_empty() {
+                return Ok(Some(format!("submodule {shown} holds a commit that is nowhere else")));
+            }
+        }
+        let (inner, inner_homes) = (tree.join(&one.submodule.path), homes.inner(&one.submodule, &home));
+        if let Some(why) = in_the_way(&one.git, &inner, &one.git_dir, &inner_homes)? {
+            return Ok(Some(why));
+        }
+    }
+    Ok(None)
+}
