@@ -8,6 +8,7 @@ use lexopt::Arg;
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::nearest::nearest;
 use crate::redact::{ROTATE, typed};
 
 /// A program's command line.
@@ -288,35 +289,6 @@ fn missing(command: &Command, given: usize) -> String {
 /// A flag as it may be repeated.
 fn typed_flag(flag: &str) -> String {
     format!("--{}", typed(flag.trim_start_matches('-')))
-}
-
-/// The name that is at most two typing errors away.
-fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .filter(|name| !name.is_empty())
-        .map(|name| (distance(typed, name), name))
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len())
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// The number of single-character edits between two words.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, letter) in from.chars().enumerate() {
-        let mut above_left = at;
-        let mut left = at + 1;
-        let mut next = vec![left];
-        for (above, other) in row.iter().skip(1).zip(&to) {
-            let cost = above_left + usize::from(letter != *other);
-            left = cost.min(above + 1).min(left + 1);
-            above_left = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

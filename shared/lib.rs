@@ -10,6 +10,7 @@ pub mod redact;
 pub mod env;
 pub mod terminal;
 pub mod say;
+pub mod nearest;
 pub mod args;
 pub mod clock;
 pub mod moment;
