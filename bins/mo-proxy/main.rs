@@ -1,5 +1,10 @@
 //! mo-proxy: a local gateway: one Claude Code session, many models, the subscription's login untouched.
 
+#[expect(dead_code, reason = "requests to providers are its first user")]
+mod scan;
+mod config;
+#[expect(dead_code, reason = "requests to providers use all of it")]
+mod route;
 mod wire;
 mod upstream;
 mod token;
@@ -10,6 +15,7 @@ mod guard;
 mod answer;
 mod forward;
 mod serve;
+mod explain;
 
 use std::process::ExitCode;
 
@@ -22,24 +28,34 @@ use shared::world::World;
 static PROGRAM: Program = Program {
     name: "mo-proxy",
     about: "a local gateway: one Claude Code session, many models, the subscription's login untouched",
-    commands: &[Command {
-        name: "serve",
-        operands: "",
-        takes: (0, 0),
-        about: "run the gateway in the foreground until SIGTERM",
-        flags: &[
-            Flag {
-                long: "port",
-                value: "PORT",
-                about: "listen there on 127.0.0.1 (default 3457; 0: any free)",
-            },
-            Flag { long: "socket", value: "PATH", about: "listen on this unix socket instead" },
-        ],
-    }],
+    commands: &[
+        Command {
+            name: "serve",
+            operands: "",
+            takes: (0, 0),
+            about: "run the gateway in the foreground until SIGTERM",
+            flags: &[
+                Flag {
+                    long: "port",
+                    value: "PORT",
+                    about: "listen there on 127.0.0.1 (default 3457; 0: any free)",
+                },
+                Flag { long: "socket", value: "PATH", about: "listen on this unix socket instead" },
+            ],
+        },
+        Command {
+            name: "explain",
+            operands: "MODEL",
+            takes: (1, 1),
+            about: "show where a model's name leads: by which rule, as whom, with what changed",
+            flags: &[Flag { long: "json", value: "", about: "print it as JSON" }],
+        },
+    ],
     flags: &[],
     takes_keys: false,
     more: "\
 files:
+  $CLAUDE_WORKERS_ROOT/.proxy/config.json     what you decided; optional, described in docs/proxy.md
   $CLAUDE_WORKERS_ROOT/.proxy/instance.json   what runs, and where it listens
   $CLAUDE_WORKERS_ROOT/.proxy/token           mode 0600; who can read it may use the gateway's own keys
 
@@ -55,6 +71,7 @@ fn main() -> ExitCode {
 fn work(world: &World, matches: &Matches) -> Result<Exit> {
     match matches.command() {
         "serve" => serve::run(world, matches),
+        "explain" => explain::run(world, matches.operand(0)?, matches.has("json")),
         other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
     }
 }

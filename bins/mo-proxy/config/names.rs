@@ -12,7 +12,7 @@ use shared::preset;
 use shared::redact::typed;
 
 use super::reader::{Part, Reader, Text};
-use super::{Config, Fallback, Pattern, Profile, Role, Rule, Target, Thinking, Upstream, figures};
+use super::{Config, Fallback, Pattern, Profile, Role, Rule, Target, Thinking, figures};
 
 /// The least budget that an upstream takes for thinking.
 pub const LEAST_THINKING: u64 = 1_024;

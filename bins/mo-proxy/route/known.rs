@@ -13,7 +13,7 @@ use shared::roster::Entry;
 use super::provider::{Key, Provider};
 use crate::config::mistake::Mistake;
 use crate::config::names::ANTHROPIC;
-use crate::config::{Config, Upstream};
+use crate::config::{Config, Pace, Upstream};
 
 /// The providers, by name.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +72,7 @@ impl Known {
         known.providers = found
             .into_iter()
             .map(|(name, provider)| {
-                let pace = if provider.pace == Default::default() { config.pace } else { provider.pace };
+                let pace = if provider.pace == Pace::default() { config.pace } else { provider.pace };
                 (name, Arc::new(Provider { pace, ..provider }))
             })
             .collect();
@@ -115,14 +115,13 @@ fn described(
     missing: &BTreeMap<String, String>,
 ) -> Result<Provider, String> {
     let base = match (found.get(name), &own.base_url) {
-        (Some(there), None) => there.clone(),
         // A place of its own takes nobody's key with it.
         (Some(there), Some(url))
             if matches!(there.key, Key::Worker(_)) && there.base_url.host() != url.host() =>
         {
             Provider { key: Key::None, ..there.clone() }
         }
-        (Some(there), Some(_)) => there.clone(),
+        (Some(there), _) => there.clone(),
         (None, Some(url)) => Provider::at(name, url.clone()),
         (None, None) => {
             return Err(match missing.get(name) {

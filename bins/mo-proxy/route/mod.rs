@@ -3,6 +3,7 @@
 
 pub mod explain;
 pub mod known;
+mod load;
 pub mod provider;
 mod settle;
 #[cfg(test)]

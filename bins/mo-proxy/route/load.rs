@@ -1,0 +1,47 @@
+//! Reading what routes are made of: the configuration, the catalogue and the workers.
+
+use std::path::PathBuf;
+
+use shared::catalogue::Catalogue;
+use shared::error::Result;
+use shared::file;
+use shared::roster;
+use shared::world::World;
+
+use super::Routes;
+use super::known::Known;
+use crate::config::{self, Config, without_meaning};
+
+impl Routes {
+    /// Where the configuration lies.
+    pub fn config_path(world: &World) -> Result<PathBuf> {
+        Ok(world.paths.proxy()?.join("config.json"))
+    }
+
+    /// The configuration and its routes. Every mistake is told on its own line; a worker or preset that cannot be
+    /// read is told and left out.
+    pub fn load(world: &World) -> Result<(Config, Self)> {
+        let path = Self::config_path(world)?;
+        let text = file::read_if_there(&path, file::JSON_CAP)?;
+        let (catalogue, trouble) = Catalogue::load(world);
+        let (workers, troubles) = Known::of_roster(roster::read(&world.paths)?, &catalogue);
+        for trouble in trouble.iter().chain(&troubles) {
+            world.say.error(trouble);
+        }
+        for note in without_meaning(&world.env) {
+            world.say.note(&note);
+        }
+        let read = Config::read(&world.env, &path, text.as_deref());
+        let settled = read.and_then(|config| {
+            Self::settle(&config, &path, &catalogue, workers).map(|routes| (config, routes))
+        });
+        settled.map_err(|mistakes| {
+            if mistakes.len() > 1 {
+                for mistake in &mistakes {
+                    world.say.note(&mistake.to_string());
+                }
+            }
+            config::mistake::failure(&mistakes)
+        })
+    }
+}
