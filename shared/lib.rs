@@ -61,6 +61,7 @@ pub mod transcript;
 pub mod outcome;
 pub mod money;
 pub mod ledger;
+pub mod audit_line;
 pub mod prices;
 pub mod costs;
 pub mod savings;

@@ -83,7 +83,7 @@ mod tests {
     }
 
     fn reading(overage: Overage, windows: Vec<Window>) -> Reading {
-        Reading { overage, windows, ..Reading::empty(now()) }
+        Reading { windows, overage, ..Reading::empty(now()) }
     }
 
     fn spent(reading: &Reading, model: &str) -> bool {

@@ -204,7 +204,9 @@ mod tests {
                 })
             })
             .collect();
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        for writer in writers {
+            writer.join().unwrap();
+        }
         assert_eq!(read(&paths, &name).unwrap().reading.unwrap().windows.len(), 16);
     }
 
