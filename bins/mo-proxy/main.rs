@@ -14,13 +14,10 @@ mod gateway;
 mod guard;
 mod answer;
 mod forward;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        unused_imports,
-        reason = "the rooms of the audit, costs and figures stand; the stream's path hands over to them next"
-    )
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the rooms of the audit, costs and figures stand; the stream's path hands over to them next"
 )]
 mod observe;
 mod serve;

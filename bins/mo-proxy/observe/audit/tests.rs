@@ -1,3 +1,5 @@
+//! The audit over days, sizes, restarts, kills and forgeries.
+
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

@@ -1,3 +1,5 @@
+//! Answers in every packing and chunking, cut, wrong and hostile.
+
 use std::io::Write;
 
 use proptest::prelude::*;
@@ -22,14 +24,7 @@ fn expected() -> Seen {
     Seen {
         message_id: Some("msg_1".into()),
         model: Some("claude-opus-5-5".into()),
-        usage: Usage {
-            input: 12,
-            output: 42,
-            cache_creation: 5,
-            cache_creation_1h: 3,
-            cache_read: 7,
-            ..Usage::default()
-        },
+        usage: Usage { input: 12, output: 42, cache_creation: 5, cache_creation_1h: 3, cache_read: 7 },
         has_usage: true,
         finished: true,
         failure: None,
