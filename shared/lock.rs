@@ -2,6 +2,7 @@
 //! It dies with its holder, so there is nothing to clean up after a crash.
 
 use std::fs::{File, OpenOptions};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
@@ -21,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -54,10 +55,17 @@ impl Lock {
             .open(path)
             .map_err(|error| Error::io("cannot open the lock", path, &error))?;
         match FileExt::try_lock_exclusive(&file) {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(error) if error.raw_os_error() == fs2::lock_contended_error().raw_os_error() => Ok(None),
             Err(error) => Err(Error::io("cannot lock", path, &error)),
         }
+    }
+}
+
+/// A process that is handed the descriptor holds the lock too, until it ends.
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 /// How long processes get to end by themselves before they are killed.
-const GRACE: Duration = Duration::from_secs(2);
+pub const GRACE: Duration = Duration::from_secs(2);
 /// How long killed processes may take to vanish.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 /// Pauses between looks.
@@ -105,18 +105,21 @@ fn as_pid(pid: u32) -> Option<Pid> {
 }
 
 /// Ends everything that is left below this process: asks, waits, kills. Tells how many there were.
-pub fn end_descendants(mark: &str) -> usize {
-    reap();
-    let left = descendants(mark);
+pub fn end_descendants(mark: &str, grace: Duration) -> usize {
+    let left = if reap() { descendants(mark) } else { Vec::new() };
     if left.is_empty() {
         return 0;
     }
     signal_all(&left, Signal::TERM);
-    if !all_gone(mark, GRACE) {
-        signal_all(&descendants(mark), Signal::KILL);
-        all_gone(mark, LAST_WAIT);
+    if !all_gone(mark, grace, None) {
+        kill_descendants(mark);
     }
     left.len()
+}
+
+/// Kills everything that is left below this process, also what is started meanwhile.
+pub fn kill_descendants(mark: &str) {
+    all_gone(mark, LAST_WAIT, Some(Signal::KILL));
 }
 
 fn signal_all(pids: &[Pid], signal: Signal) {
@@ -126,12 +129,16 @@ fn signal_all(pids: &[Pid], signal: Signal) {
     }
 }
 
-fn all_gone(mark: &str, patience: Duration) -> bool {
+/// Looks until nothing is left, or patience is; a signal is for all that a look still finds.
+fn all_gone(mark: &str, patience: Duration, signal: Option<Signal>) -> bool {
     let start = Instant::now();
     loop {
-        reap();
-        if descendants(mark).is_empty() {
+        let left = if reap() { descendants(mark) } else { Vec::new() };
+        if left.is_empty() {
             return true;
+        }
+        if let Some(signal) = signal {
+            signal_all(&left, signal);
         }
         if start.elapsed() >= patience {
             return false;
@@ -140,9 +147,16 @@ fn all_gone(mark: &str, patience: Duration) -> bool {
     }
 }
 
-/// Takes leave of children that have ended: adopted orphans have no other parent to do it.
-fn reap() {
-    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+/// Takes leave of children that have ended: adopted orphans have no other parent to do it. Tells whether there can be
+/// any process below this one: to a subreaper every one of them comes up in time.
+fn reap() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return cfg!(not(target_os = "linux")),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod dispatches;
 mod explain;
 mod foreign;
 mod journal;
+mod keeper;
 mod key;
 mod launch;
 mod model;
@@ -29,7 +30,7 @@ use crate::options::{Options, Request};
 
 fn main() -> ExitCode {
     let say = Say::new(options::NAME);
-    program::end(say, run(say))
+    keeper::entered(say).unwrap_or_else(|| program::end(say, run(say)))
 }
 
 fn run(say: Say) -> Result<Exit> {

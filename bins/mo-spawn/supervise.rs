@@ -1,15 +1,13 @@
-//! The life of Claude Code's process under mo-spawn: started in its own group, signals passed on, its end
-//! awaited, and nothing of it left behind.
+//! The life of Claude Code's process under mo-spawn: started under a keeper, in its own group, signals passed on,
+//! and its end awaited.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use shared::claude;
-use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::outcome::Ending;
@@ -19,20 +17,19 @@ use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SI
 use signal_hook::iterator::Signals;
 
 use crate::journal::Journal;
+use crate::keeper::{self, Ended, GRACE, Kept, Orders, Streams};
 use crate::launch::Launch;
 use crate::sitting::Sitting;
 use crate::slot;
 use crate::verdict;
 
-/// How long Claude Code gets to end after it was told to.
-const GRACE: Duration = Duration::from_secs(10);
-
 /// Signals that are passed on. The first four mean the end.
-const PASSED_ON: [i32; 9] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT];
+pub const PASSED_ON: [i32; 9] =
+    [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT];
 
 enum Event {
     Signal(i32),
-    Ended(std::io::Result<ExitStatus>),
+    Ended(std::io::Result<Ended>),
 }
 
 /// Runs it to its end. What is no session, and what a person at a terminal uses, becomes Claude Code itself.
@@ -48,14 +45,17 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
         }
         return Err(become_claude(launch));
     }
-    let _slot = slot::take(&world.paths, &launch.worker)?;
+    let slot = slot::take(&world.paths, &launch.worker)?;
     let mut journal = Journal::open(world, launch)?;
     process::adopt_orphans();
     // Before the start, so that no signal falls between.
     let signals = Signals::new(PASSED_ON)
         .map_err(|error| Error::new(Exit::Bug, "cannot watch signals").because(&error))?;
-    let child = match command(launch).process_group(0).spawn() {
-        Ok(child) => child,
+    let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), launch.keep_background);
+    let started =
+        Streams::inherited().and_then(|streams| keeper::start(launch, &orders, streams, slot.as_ref()));
+    let kept = match started {
+        Ok(kept) => kept,
         Err(error) => {
             let failed = claude::cannot_run(&launch.program, &error);
             if let Some(journal) = journal {
@@ -67,13 +67,8 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
             return Err(failed);
         }
     };
-    let noted = journal.as_mut().map_or(Ok(()), |journal| journal.started(child.id()));
-    let (status, stopped) = watch(child, signals)?;
-    if !launch.keep_background {
-        let mark =
-            launch.dispatch.as_ref().map(|id| format!("{}={id}", env::MO_DISPATCH)).unwrap_or_default();
-        process::end_descendants(&mark);
-    }
+    let noted = journal.as_mut().map_or(Ok(()), |journal| journal.started(kept.pid));
+    let (status, stopped) = watch(kept, signals)?;
     let code = exit_code(status);
     if let Some(journal) = journal {
         let ending = Ending { exit_code: Some(i32::from(code)), stopped };
@@ -86,24 +81,19 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
     Ok(Exit::Child(code))
 }
 
-fn command(launch: &Launch) -> Command {
-    let mut command = Command::new(&launch.program);
-    command.args(&launch.arguments).env_clear().envs(launch.env.variables());
-    command
-}
-
 /// Only returns when it fails.
 fn become_claude(launch: &Launch) -> Error {
-    let error = command(launch).exec();
+    let mut command = Command::new(&launch.program);
+    let error = command.args(&launch.arguments).env_clear().envs(launch.env.variables()).exec();
     claude::cannot_run(&launch.program, &error)
 }
 
 /// Waits for the end, passing signals on to the whole group. After one that means the end there is a limit.
-fn watch(mut child: Child, mut signals: Signals) -> Result<(ExitStatus, bool)> {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+fn watch(kept: Kept, mut signals: Signals) -> Result<(ExitStatus, bool)> {
+    let group = i32::try_from(kept.pid).ok().and_then(Pid::from_raw);
     let (sender, events) = mpsc::channel();
     let ended = sender.clone();
-    thread::spawn(move || ended.send(Event::Ended(child.wait())));
+    thread::spawn(move || ended.send(Event::Ended(kept.wait())));
     thread::spawn(move || {
         for signal in signals.forever() {
             if sender.send(Event::Signal(signal)).is_err() {
@@ -119,10 +109,10 @@ fn watch(mut child: Child, mut signals: Signals) -> Result<(ExitStatus, bool)> {
             events.recv_timeout(GRACE)
         };
         match event {
-            Ok(Event::Ended(status)) => {
-                let status = status
+            Ok(Event::Ended(ended)) => {
+                let ended = ended
                     .map_err(|error| Error::new(Exit::Bug, "cannot wait for Claude Code").because(&error))?;
-                return Ok((status, asked_to_end > 0));
+                return Ok((ended.status, ended.keeper_lost || asked_to_end > 0));
             }
             Ok(Event::Signal(signal)) => {
                 asked_to_end += u32::from(matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT));

@@ -15,6 +15,7 @@ mod door;
 mod hook;
 mod house;
 mod identity;
+mod keeper;
 mod key;
 mod key_ending;
 mod name_taken;

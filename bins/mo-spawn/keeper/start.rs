@@ -1,0 +1,134 @@
+//! The start of a stage, by mo-spawn or by the stage above, and what mo-spawn holds of a worker that is kept.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use shared::env;
+use shared::lock::Lock;
+use shared::process;
+
+use super::orders::Orders;
+use super::{Word, channel};
+use crate::launch::Launch;
+
+/// How long Claude Code gets to end after it was told to.
+pub const GRACE: Duration = Duration::from_secs(10);
+
+/// The worker's three streams.
+#[derive(Debug)]
+pub struct Streams {
+    /// Its standard input, the very same file.
+    pub stdin: OwnedFd,
+    /// Its standard output.
+    pub stdout: Stdio,
+    /// Its standard error.
+    pub stderr: Stdio,
+}
+
+impl Streams {
+    /// Our own.
+    pub fn inherited() -> io::Result<Self> {
+        let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+        Ok(Self { stdin, stdout: Stdio::inherit(), stderr: Stdio::inherit() })
+    }
+}
+
+/// A worker that runs under its keeper.
+#[derive(Debug)]
+pub struct Kept {
+    /// Claude Code's process, which leads its own group.
+    pub pid: u32,
+    /// The outer keeper; where the worker's streams are pipes, their ends are here.
+    pub keeper: Child,
+    socket: BufReader<UnixStream>,
+    mark: String,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Claude Code's own status; of a keeper that was killed, as if it had been Claude Code.
+    pub status: ExitStatus,
+    /// Whether the keeper was killed, so that nobody saw Claude Code's end.
+    pub keeper_lost: bool,
+}
+
+impl Kept {
+    /// Waits until the worker and, unless they may stay, all processes below it are gone.
+    pub fn wait(mut self) -> io::Result<Ended> {
+        self.keeper.wait()?;
+        // The keeper has gone and its end of the socket with it, so this reads to an end.
+        let mut said = String::new();
+        self.socket.read_to_string(&mut said)?;
+        if let Some(Word::Ended(status)) = said.lines().find_map(Word::read) {
+            return Ok(Ended { status: ExitStatus::from_raw(status), keeper_lost: false });
+        }
+        process::end_descendants(&self.mark, GRACE);
+        Ok(Ended { status: ExitStatus::from_raw(Signal::KILL.as_raw()), keeper_lost: true })
+    }
+}
+
+/// Starts a worker under a keeper; comes back when Claude Code runs, or with the system's reason why it does not.
+pub fn start(launch: &Launch, orders: &Orders, streams: Streams, place: Option<&Lock>) -> io::Result<Kept> {
+    let mut command = itself()?;
+    let words = std::iter::once(launch.program.as_os_str()).chain(launch.arguments.iter().map(AsRef::as_ref));
+    command.args(orders.words()?).args(words);
+    command.env_clear().envs(launch.env.variables()).env_remove(env::MO_DISPATCH);
+    command.stdout(streams.stdout).stderr(streams.stderr);
+    let passed: Vec<BorrowedFd> =
+        std::iter::once(streams.stdin.as_fd()).chain(place.map(AsFd::as_fd)).collect();
+    let (keeper, socket) = below(command, &passed)?;
+    let mut kept = Kept { pid: 0, keeper, socket: BufReader::new(socket), mark: orders.mark() };
+    let mut line = String::new();
+    kept.socket.read_line(&mut line)?;
+    match Word::read(&line) {
+        Some(Word::Started(pid)) => {
+            kept.pid = pid;
+            Ok(kept)
+        }
+        Some(Word::Failed(number)) => {
+            kept.keeper.wait()?;
+            Err(io::Error::from_raw_os_error(number))
+        }
+        _ => {
+            kept.wait()?;
+            Err(io::Error::other("its keeper was killed"))
+        }
+    }
+}
+
+/// Starts the stage below another one.
+pub fn start_below(
+    orders: &Orders,
+    words: &[OsString],
+    passed: &[BorrowedFd],
+) -> io::Result<(Child, UnixStream)> {
+    let mut command = itself()?;
+    command.args(orders.below().words()?).args(words);
+    below(command, passed)
+}
+
+/// This very program, also where its file was replaced meanwhile. Under another name, so that whoever ends all
+/// `mo-spawn` leaves the keepers to do their work.
+fn itself() -> io::Result<Command> {
+    let program =
+        if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { std::env::current_exe()? };
+    let mut command = Command::new(program);
+    command.arg0("mo-keeper");
+    Ok(command)
+}
+
+/// In a group of its own: a signal for one of us, or a Ctrl-C, is for nobody else.
+fn below(mut command: Command, passed: &[BorrowedFd]) -> io::Result<(Child, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    channel::send(&ours, passed)?;
+    let child = command.stdin(OwnedFd::from(theirs)).process_group(0).spawn()?;
+    Ok((child, ours))
+}
