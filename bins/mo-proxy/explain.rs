@@ -7,12 +7,13 @@ use shared::world::World;
 
 use crate::route::Routes;
 use crate::route::explain::Explanation;
+use crate::transform::outline;
 
 /// Shows where the name leads.
 pub fn run(world: &World, asked: &str, json: bool) -> Result<Exit> {
     let (_, routes) = Routes::load(world)?;
     let route = routes.find(asked).map_err(|unknown| Error::new(Exit::Usage, unknown.to_string()))?;
-    let told = Explanation::of(asked, &route, |_| Vec::new());
+    let told = Explanation::of(asked, &route, outline);
     if json {
         world.say.line(&json_text::pretty(&told)?)?;
     } else {

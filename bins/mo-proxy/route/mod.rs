@@ -171,11 +171,6 @@ impl Routes {
         &self.known
     }
 
-    /// The names of all roles.
-    pub fn roles(&self) -> impl Iterator<Item = &str> {
-        self.roles.keys().map(String::as_str)
-    }
-
     /// Where this model's name leads.
     pub fn find(&self, asked: &str) -> Result<Route, Unknown> {
         let route = self.follow(asked)?;

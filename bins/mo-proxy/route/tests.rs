@@ -196,6 +196,7 @@ fn a_place_of_its_own_takes_no_key_with_it() {
     };
     assert_eq!(pace("glm,x"), (Some(2), Key::Worker(Name::parse("glm").unwrap())));
     assert_eq!(pace("kimi,x").0, Some(9));
+    assert_eq!(routes.known().providers["zai"].name, "glm");
 }
 
 #[test]

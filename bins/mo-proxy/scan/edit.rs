@@ -48,7 +48,7 @@ impl Edits {
     }
 
     /// Decides over each element of an array. Tells whether anything changed.
-    pub fn array(&mut self, array: Value<'_>, mut fate: impl FnMut(usize, Value<'_>) -> Fate) -> bool {
+    pub fn array<'a>(&mut self, array: Value<'a>, mut fate: impl FnMut(usize, Value<'a>) -> Fate) -> bool {
         let parts = array.items().enumerate().map(|(at, item)| (item.range(), item, fate(at, item)));
         self.container(array, parts, &[])
     }
