@@ -20,7 +20,7 @@ fn a_sound_house_has_nothing_to_complain_of_and_looking_changes_nothing() {
     for part in [
         "2.1.332 in",
         "known to work",
-        "all 6 in ~/bin",
+        &format!("all {} in ~/bin", shared::sibling::PROGRAMS.len()),
         "switched on",
         "live (2026-11-30)",
         "nothing is open",

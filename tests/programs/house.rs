@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use shared::sibling::PROGRAMS;
 use support::{Output, Run, World};
 
 use crate::staff::{KEY, create, file, mo_key};
 
 /// Everything that we ask of Claude Code's help.
 pub const HELP: &str = "--session-id --plugin-dir --settings --effort --include-hook-events plugin";
-const PROGRAMS: [&str; 6] = ["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger"];
 
 /// All programs in one folder of the world, as an installation has them, and a Claude Code that answers questions.
 pub struct House {
@@ -28,7 +28,7 @@ impl House {
         let folder = world.path("bin");
         fs::create_dir_all(&folder).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_mo-worker"), folder.join("mo-worker")).unwrap();
-        for name in PROGRAMS.into_iter().filter(|name| *name != "mo-worker") {
+        for name in PROGRAMS.iter().filter(|name| **name != "mo-worker") {
             let fake = world.fake(name, &format!("echo {name} {}", env!("CARGO_PKG_VERSION")));
             fs::rename(fake, folder.join(name)).unwrap();
         }
