@@ -84,6 +84,11 @@ fn install(shelf: &Path, version: &str) -> PathBuf {
         .output();
     let because = match output {
         Ok(output) if output.status.success() && program(&making).exists() => {
+            // Current npm runs no install scripts by itself, and this one puts the program in its place.
+            let script = making.join("node_modules").join(PACKAGE).join("install.cjs");
+            if script.exists() {
+                let _ = Command::new("node").arg(&script).current_dir(&making).status();
+            }
             fs::rename(&making, &folder).expect("a rename under target/");
             return program(&folder);
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::account::Usage;
+use super::plan::Plan;
 
 /// One block of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +101,7 @@ impl Answer {
     /// (seconds since 1970).
     pub fn quota(window: &str, reset: u64) -> Self {
         let mut answer = Self::fail(429);
-        answer.headers = unified(window, "rejected", 1.0, reset);
+        answer.headers = Plan::refused(window, reset).headers();
         answer
     }
 
@@ -122,8 +123,7 @@ impl Answer {
 
     /// With these plan-usage headers, as an account's allowed request has them.
     pub fn within_plan(mut self, window: &str, utilization: f64, reset: u64) -> Self {
-        let status = if utilization > 0.9 { "allowed_warning" } else { "allowed" };
-        self.headers.extend(unified(window, status, utilization, reset));
+        self.headers.extend(Plan::within(window, utilization, reset).headers());
         self
     }
 
@@ -163,24 +163,4 @@ impl Answer {
 /// The error document of the API.
 pub(super) fn error_document(kind: &str, message: &str, request_id: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id})
-}
-
-fn unified(window: &str, status: &str, utilization: f64, reset: u64) -> Vec<(String, String)> {
-    let short = match window {
-        "five_hour" => "5h",
-        "seven_day" => "7d",
-        other => other,
-    };
-    let prefix = "anthropic-ratelimit-unified";
-    let pairs = [
-        ("status".into(), status.to_owned()),
-        ("representative-claim".into(), window.to_owned()),
-        ("reset".into(), reset.to_string()),
-        (format!("{short}-status"), status.to_owned()),
-        (format!("{short}-utilization"), utilization.to_string()),
-        (format!("{short}-reset"), reset.to_string()),
-        ("overage-status".into(), "rejected".to_owned()),
-        ("overage-disabled-reason".into(), "org_level_disabled".to_owned()),
-    ];
-    pairs.into_iter().map(|(name, value): (String, String)| (format!("{prefix}-{name}"), value)).collect()
 }

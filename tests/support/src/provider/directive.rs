@@ -28,6 +28,7 @@
 //! #pace MS             that much time between two events
 //! #cut [xN]            break the connection in the middle, N times (without N: always)
 //! #usage IN CREATION READ OUTPUT    these tokens instead of the provider's own figures
+//! #plan WINDOW SHARE RESET [OVERAGE]    the headers of a plan: off (default), enabled or in-use
 //! #and DIRECTIVE       a tool in the same turn as the tool before
 //! ```
 //!
@@ -52,6 +53,7 @@ use serde_json::{Value, json};
 use super::account::Usage;
 use super::answer::Block;
 use super::base64;
+use super::plan::Plan;
 
 /// The tool that starts a subagent, newest name first.
 const AGENT: [&str; 2] = ["Agent", "Task"];
@@ -70,6 +72,7 @@ pub(super) struct Step {
     pub(super) pace: Duration,
     pub(super) cut: Option<Times>,
     pub(super) usage: Option<Usage>,
+    pub(super) plan: Option<Plan>,
 }
 
 /// How often: always, or so many times.
@@ -211,6 +214,10 @@ fn changed(next: &mut Step, word: &str, argument: &Argument) -> bool {
             let &[input, cache_creation, cache_read, output] = figures.as_slice() else { return false };
             next.usage = Some(Usage { input, cache_creation, cache_read, output });
         }
+        "plan" => match Plan::parse(text) {
+            Some(plan) => next.plan = Some(plan),
+            None => return false,
+        },
         _ => return false,
     }
     true
@@ -349,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_pen_is_told() {
-        for line in ["#bahs ls", "#bash", "#fail soon", "#mcp t {", "#and bash x", "#usage 1"] {
+        for line in ["#bahs ls", "#bash", "#fail soon", "#plan w", "#mcp t {", "#and bash x", "#usage 1"] {
             assert!(matches!(acts(line).as_slice(), [Act::Wrong(_)]), "{line}: {:?}", acts(line));
         }
     }

@@ -10,6 +10,7 @@ pub mod base64;
 pub mod directive;
 mod events;
 mod http;
+mod plan;
 mod request;
 mod script;
 mod serve;

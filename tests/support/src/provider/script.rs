@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Block};
 use super::directive::{Act, Call, Step, Times, parse};
+use super::plan::Plan;
 use super::request::Request;
 
 /// How often each counted fault has been made already: by session, prompt and place in it.
@@ -81,6 +82,7 @@ fn delivered(mut answer: Answer, step: &Step, cut: bool) -> Answer {
     answer.pace = step.pace;
     answer.usage = step.usage;
     answer.cut = cut;
+    answer.headers.extend(step.plan.iter().flat_map(Plan::headers));
     answer
 }
 
