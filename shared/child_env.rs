@@ -72,7 +72,7 @@ const HOLDS_A_KEY: &str = "holds another worker's key";
 const USUAL_OUTPUT: u64 = 32_000;
 
 /// What one launch adds to a worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Launch<'a> {
     /// The worker's key, where it has one.
     pub key: Option<&'a Secret>,
@@ -203,7 +203,8 @@ impl ChildEnv {
 
     fn add_manners(&mut self, worker: &Worker) {
         self.put("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "a worker talks to its provider only");
-        if worker.base_url().is_some() {
+        // It would also keep an account's own login from the client.
+        if worker.base_url().is_some() && !worker.is_account() {
             // Without it a project's own settings.json could send the worker's key to another host.
             let rule = "no settings file of a project redirects a worker; current clients also keep the key from its tools";
             self.put(claude::MANAGED_BY_HOST, "1", rule);

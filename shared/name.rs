@@ -38,6 +38,7 @@ const RESERVED: &[&str] = &[
     "import",
     "login",
     "prefer",
+    "accounts",
     "update",
     "rebuild",
     "report",

@@ -2,139 +2,25 @@
 //! Which variables its process gets is decided in `child_env`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-use crate::auth::Auth;
 use crate::base_url::BaseUrl;
 use crate::document;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::file::{self, Durability};
+use crate::file;
 use crate::name::Name;
 use crate::paths::Paths;
+pub use crate::profile::{Check, Kind, Mapped, PROFILE, Profile, TierCheck};
 use crate::redact::typed;
 use crate::secret::Secret;
 use crate::settings::{self, Settings};
 use crate::tier::Tier;
 
-/// Our own file beside Claude Code's.
-pub const PROFILE: &str = "worker.json";
 /// Claude Code's own file.
 pub const SETTINGS: &str = "settings.json";
 /// The shim that runs the worker without any PATH.
 pub const SHIM: &str = "run";
-
-/// What kind of identity a worker is.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// A provider's API and a key.
-    #[default]
-    Provider,
-    /// Another Claude account, logged in by Claude Code itself.
-    Account,
-}
-
-impl Kind {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Provider => "provider",
-            Self::Account => "account",
-        }
-    }
-}
-
-/// The model behind a tier, with what is known of it.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Mapped {
-    /// The provider's name for it.
-    pub model: String,
-    /// Tokens of input and output together.
-    #[serde(default)]
-    pub context_window: Option<u64>,
-    /// Tokens of one answer.
-    #[serde(default)]
-    pub max_output: Option<u64>,
-}
-
-/// How one tier did at the last check.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct TierCheck {
-    /// Whether it answered.
-    pub ok: bool,
-    /// `ok`, or what kind of trouble.
-    pub kind: String,
-    /// The model that was asked.
-    pub model: String,
-    /// How long it took, in milliseconds.
-    pub ms: u64,
-}
-
-/// The last check.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// When.
-    pub at: String,
-    /// With which Claude Code.
-    pub claude_version: Option<String>,
-    /// At which endpoint.
-    #[serde(default)]
-    pub base_url: Option<String>,
-    /// What came of it.
-    pub tiers: BTreeMap<Tier, TierCheck>,
-}
-
-/// Our own file about a worker.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Profile {
-    /// The format: 1.
-    pub version: u32,
-    /// The worker's name.
-    pub name: String,
-    /// Provider or account.
-    pub kind: Kind,
-    /// The preset it was made from.
-    pub preset: Option<String>,
-    /// Where an account's configuration lies, when not in the worker's own directory.
-    pub config_dir: Option<PathBuf>,
-    /// How the provider takes the key.
-    pub auth: Auth,
-    /// The command that prints the key.
-    pub key_command: Option<Vec<String>>,
-    /// The tier for everything that is not mapped.
-    pub default_tier: Option<Tier>,
-    /// The mapped tiers.
-    pub tiers: BTreeMap<Tier, Mapped>,
-    /// Switches that the provider needs.
-    pub env: BTreeMap<String, String>,
-    /// Paid by the month.
-    pub flat_plan: bool,
-    /// The one to take when several could.
-    pub preferred: bool,
-    /// The most it may run at once.
-    pub max_parallel: Option<u32>,
-    /// When it was made.
-    pub created: Option<String>,
-    /// The last check.
-    pub last_check: Option<Check>,
-}
-
-impl Profile {
-    fn read(path: &Path) -> Result<Option<Self>> {
-        let Some(bytes) = file::read_own(path, file::JSON_CAP)? else { return Ok(None) };
-        document::must_be_object(path, &bytes)?;
-        document::parse(path, &bytes).map(Some)
-    }
-
-    /// Writes the file.
-    pub fn write(&self, directory: &Path) -> Result<()> {
-        document::replace(&directory.join(PROFILE), self, Durability::Synced)
-    }
-}
 
 /// Where a worker's key comes from.
 #[derive(Debug)]
@@ -194,16 +80,16 @@ impl Worker {
         let profile = Profile::read(&path)?;
         let mut worker =
             Self { name: name.clone(), directory, profile: profile.unwrap_or_default(), settings };
-        worker.refuse_nowhere()?;
+        match worker.profile.kind {
+            Kind::Provider => worker.refuse_nowhere()?,
+            Kind::Account => worker.refuse_misled()?,
+        }
         worker.follow_settings();
         Ok(worker)
     }
 
     /// Without a URL, Claude Code would take a provider's key to Anthropic.
     fn refuse_nowhere(&self) -> Result<()> {
-        if self.profile.kind == Kind::Account {
-            return Ok(());
-        }
         let broken = |why: &str| {
             document::broken(self.settings.path(), 1, &format!("`env.{}`: {why}", settings::BASE_URL))
                 .hint("write the provider's URL there, or make the worker anew")
@@ -213,6 +99,21 @@ impl Worker {
             Some(Err(refusal)) => Err(broken(&refusal.to_string())),
             Some(Ok(_)) => Ok(()),
         }
+    }
+
+    /// An account's login goes to Anthropic, at most by way of this machine, and lies in a directory of its own.
+    fn refuse_misled(&self) -> Result<()> {
+        let url = self.base_url().map(BaseUrl::parse).transpose()?;
+        if url.is_some_and(|parsed| !parsed.url.is_anthropic() && !parsed.url.is_loopback()) {
+            let why = format!("`env.{}`: an account's login is sent to no other host", settings::BASE_URL);
+            return Err(document::broken(self.settings.path(), 1, &why).hint("take it out"));
+        }
+        let own = self.profile.config_dir.as_ref();
+        if own.is_none_or(|own| !own.is_absolute() || own.starts_with(&self.directory)) {
+            let why = "`config_dir`: an account needs an absolute path of its own";
+            return Err(document::broken(&self.directory.join(PROFILE), 1, why));
+        }
+        Ok(())
     }
 
     /// settings.json is Claude Code's word on the models, and a user may have edited it: it wins.
@@ -238,27 +139,37 @@ impl Worker {
         self.profile.default_tier = default.or_else(|| first_mapped(&self.profile.tiers));
     }
 
-    /// Where the provider is; nothing for an account.
+    /// Where the provider is; nothing for an account that reaches Anthropic directly.
     pub fn base_url(&self) -> Option<&str> {
         self.settings.get(settings::BASE_URL)
     }
 
     /// Whether the models behind this worker are Anthropic's own.
     pub fn is_anthropic(&self) -> bool {
+        if self.is_account() {
+            return true;
+        }
         match self.base_url() {
             None => true,
             Some(url) => BaseUrl::parse(url).is_ok_and(|parsed| parsed.url.is_anthropic()),
         }
     }
 
-    /// Where the key comes from.
+    /// Whether it is a Claude account.
+    pub fn is_account(&self) -> bool {
+        self.profile.kind == Kind::Account
+    }
+
+    /// Where the key comes from. An account's own login is the only one: a key beside it would be used in its place.
     pub fn key(&self) -> Key {
+        if self.is_account() {
+            return Key::Login;
+        }
         if let Some(command) = &self.profile.key_command {
             return Key::Command(command.clone());
         }
         match self.settings.get(self.profile.auth.variable()).filter(|key| *key != settings::PLACEHOLDER) {
             Some(key) => Key::Stored(Secret::from_file(key)),
-            None if self.profile.kind == Kind::Account => Key::Login,
             None => Key::Missing,
         }
     }
@@ -340,6 +251,27 @@ mod tests {
         assert_eq!(tiers, [Tier::Opus, Tier::Sonnet]);
         assert_eq!(worker.default_model().unwrap().context_window, Some(9));
         assert_eq!(worker.state(), State::NeedsKey);
+    }
+
+    #[test]
+    fn an_account_uses_its_own_login_and_sends_it_nowhere_else() {
+        let read = |settings: &str, profile: &str| {
+            let home = tempfile::tempdir().unwrap();
+            fs::write(home.path().join(SETTINGS), settings).unwrap();
+            fs::write(home.path().join(PROFILE), profile).unwrap();
+            Worker::read(home.path().to_owned(), &Name::parse("w").unwrap())
+        };
+        let profile =
+            r#"{"version": 1, "kind": "account", "config_dir": "/h/.claude-w", "default_tier": "opus"}"#;
+        let keyed = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}"#;
+        let worker = read(keyed, profile).unwrap();
+        assert!(matches!(worker.key(), Key::Login) && worker.is_anthropic());
+        assert_eq!(worker.profile.default_tier, Some(Tier::Opus));
+        assert!(read(r#"{"env": {"ANTHROPIC_BASE_URL": "https://elsewhere.example"}}"#, profile).is_err());
+        for nowhere in ["null", "\"relative\""] {
+            let profile = format!(r#"{{"version": 1, "kind": "account", "config_dir": {nowhere}}}"#);
+            assert!(read(r#"{"env": {}}"#, &profile).is_err(), "{nowhere}");
+        }
     }
 
     #[test]

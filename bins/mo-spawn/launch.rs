@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use shared::accounts;
 use shared::child_env::{self, ChildEnv};
 use shared::claude;
 use shared::dispatch_id::{self, DispatchId};
@@ -49,6 +50,7 @@ impl Launch {
     pub fn prepare(world: &World, options: &Options) -> Result<Self> {
         refuse_nesting(world, options)?;
         let worker = Worker::load(&world.paths, &options.worker)?;
+        accounts::refuse(&world.paths, &worker)?;
         let asked = Asked::of(&options.claude);
         let is_session = asked.sitting != Sitting::None;
         let key = if is_session { key::read(&worker)? } else { stored(&worker) };
@@ -77,9 +79,9 @@ impl Launch {
                 foreign_agents: foreign::is_named(&worker, &world.cwd(), &options.claude),
             },
         );
-        if is_session && worker.base_url().is_some() {
+        if is_session && (worker.base_url().is_some() || worker.is_account()) {
             let directory = world.cwd();
-            redirect::refuse(&program, &directory, &env, &options.claude)?;
+            redirect::refuse(&program, &directory, &env, &options.claude, !worker.is_account())?;
         }
         Ok(Self {
             arguments: arguments(&worker, &asked, session.as_deref(), &options.claude),

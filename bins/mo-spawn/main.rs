@@ -14,6 +14,7 @@ mod roles;
 mod sitting;
 mod slot;
 mod supervise;
+mod usage;
 mod verdict;
 mod worktree;
 
@@ -40,6 +41,9 @@ fn run(say: Say) -> Result<Exit> {
     }
     if roles::takes(words.first()) {
         return roles::run(say, words);
+    }
+    if usage::takes(&words) {
+        return usage::run(say, words);
     }
     match Options::parse(words)? {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),

@@ -55,6 +55,7 @@ dispatches that were started before:
 examples:
   mo-spawn glm -p 'write a test for src/parse.rs' --model opus --permission-mode acceptEdits
   mo-spawn --explain glm -p hi
+  mo-spawn work --usage             (an account's plan usage, --json for scripts)
   mo-spawn glm                      (an interactive session as this worker)
 
 files:

@@ -23,24 +23,35 @@ struct Settings {
     env: BTreeMap<String, Value>,
 }
 
-/// Refuses the run where this client would follow the project.
-pub fn refuse(program: &Path, directory: &Path, env: &ChildEnv, arguments: &[OsString]) -> Result<()> {
+/// Refuses the run where this client would follow the project. `switch`: whether the worker has the switch at all; an
+/// account has not, because it would keep its own login from the client.
+pub fn refuse(
+    program: &Path,
+    directory: &Path,
+    env: &ChildEnv,
+    arguments: &[OsString],
+    switch: bool,
+) -> Result<()> {
     let read = sources(arguments);
     for (source, file) in SOURCES {
         if read.as_ref().is_some_and(|read| !read.split(',').any(|one| one.trim() == source)) {
             continue;
         }
         let path = directory.join(".claude").join(file);
-        let names = redirecting(&path, env);
+        let mut names = redirecting(&path, env);
+        if !switch {
+            // Which of Anthropic's models an account works with is no detour.
+            names.retain(|name| !name.contains("MODEL"));
+        }
         // Hundreds of megabytes are only searched here, where it matters.
-        if names.is_empty() || claude::knows(program, MANAGED_BY_HOST) == Some(true) {
+        if names.is_empty() || (switch && claude::knows(program, MANAGED_BY_HOST) == Some(true)) {
             continue;
         }
         let what =
             format!("this Claude Code may let the project set {} for the worker, in", names.join(", "));
-        let hint = format!(
-            "update Claude Code, take it out of the file, or leave the project's settings out: {FLAG} user"
-        );
+        let first = if switch { "update Claude Code" } else { "do this with a provider's worker" };
+        let hint =
+            format!("{first}, take it out of the file, or leave the project's settings out: {FLAG} user");
         return Err(Error::new(Exit::Config, what).at(&path).hint(hint));
     }
     Ok(())
@@ -87,7 +98,7 @@ mod tests {
         let client = directory.path().join("claude");
         fs::write(&client, program).unwrap();
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        refuse(&client, directory.path(), &ChildEnv::default(), &arguments).is_err()
+        refuse(&client, directory.path(), &ChildEnv::default(), &arguments, true).is_err()
     }
 
     #[test]
@@ -95,6 +106,20 @@ mod tests {
         assert!(refused("an old one", &["-p", "x"]));
         let new = MANAGED_BY_HOST.to_owned() + &"x".repeat(1 << 20);
         assert!(!refused(&new, &["-p", "x"]));
+    }
+
+    #[test]
+    fn an_account_is_kept_from_a_detour_whatever_the_client_and_not_from_a_model() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join(".claude")).unwrap();
+        let client = directory.path().join("claude");
+        fs::write(&client, MANAGED_BY_HOST.to_owned() + &"x".repeat(1 << 20)).unwrap();
+        let refused = |settings: &str| {
+            fs::write(directory.path().join(".claude/settings.json"), settings).unwrap();
+            refuse(&client, directory.path(), &ChildEnv::default(), &[], false).is_err()
+        };
+        assert!(refused(SETTINGS) && refused(r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "k"}}"#));
+        assert!(!refused(r#"{"env": {"ANTHROPIC_MODEL": "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL": "m"}}"#));
     }
 
     #[test]

@@ -14,13 +14,13 @@ use shared::name::Name;
 use shared::redact::{redact, typed as typed_shown};
 use shared::secret::Secret;
 use shared::tier::Tier;
-use shared::worker::{Check, Key, Kind, Mapped, Profile, TierCheck, Worker};
+use shared::worker::{Check, Key, Mapped, Profile, TierCheck, Worker};
 use shared::world::World;
-use shared::{child_env, claude, json_text};
+use shared::{accounts, child_env, claude, json_text};
 
 use crate::cancel::Cancel;
 use crate::round_trip::{self, Answer};
-use crate::{endpoint, reply, seed};
+use crate::{endpoint, login, reply, seed};
 
 /// The flags of `check`.
 pub const FLAGS: &[Flag] = &[
@@ -40,6 +40,8 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
             .hint(format!("store it with `mo-key {name}`")));
     }
     refuse_nesting(world)?;
+    accounts::refuse(&world.paths, &worker)?;
+    login::refuse_out(world, &worker)?;
     seed(world, &worker)?;
     let program = claude::find(world)?;
     let version = version(&program)?;
@@ -90,7 +92,8 @@ fn refuse_nesting(world: &World) -> Result<()> {
 }
 
 fn seed(world: &World, worker: &Worker) -> Result<()> {
-    if worker.profile.kind == Kind::Account {
+    // An account's directory is Claude Code's own.
+    if worker.is_account() {
         return Ok(());
     }
     let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
@@ -119,7 +122,7 @@ fn tiers(worker: &Worker) -> Result<Vec<(Tier, Mapped)>> {
     if !tiers.is_empty() {
         return Ok(tiers.iter().map(|(tier, mapped)| (*tier, mapped.clone())).collect());
     }
-    if worker.profile.kind == Kind::Account {
+    if worker.is_account() {
         let tier = worker.profile.default_tier.unwrap_or(Tier::Sonnet);
         return Ok(vec![(tier, Mapped { model: tier.name().to_owned(), ..Mapped::default() })]);
     }

@@ -20,13 +20,17 @@ use shared::worker::{Kind, Profile, SETTINGS};
 use shared::world::World;
 
 use crate::plan::Plan;
-use crate::{shim, taken};
+use crate::{account, shim, taken};
 
 /// As long as Claude Code waits for an answer, in milliseconds: local models think slowly.
 const TIMEOUT: &str = "3000000";
 
 /// Makes the worker.
 pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
+    if matches.has("account") {
+        return account::create(world, name, matches);
+    }
+    account::refuse_flags(matches)?;
     let (catalogue, trouble) = Catalogue::load(world);
     let plan = Plan::of(&catalogue, matches)?;
     if let Some(trouble) = trouble {
@@ -35,9 +39,14 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
     let place = world.paths.worker(name.as_str())?;
     file::create_private_dir(world.paths.root()?)?;
     let _lock = Lock::acquire(&world.paths.workers_lock()?, lock::PATIENCE)?;
-    taken::refuse(name, &place)?;
-    build(world, name, &plan, &place)?;
+    build(world, name, &variables(&plan), &profile(world, name, &plan))?;
     tell(world, name, &plan, &place);
+    link(world)?;
+    Ok(Exit::Done)
+}
+
+/// Lets the `run` files find the programs.
+pub fn link(world: &World) -> Result<()> {
     // The worker is made: only its `run` file has to wait for the link.
     if let Err(error) = bin_link::keep(world) {
         let next = format!(
@@ -46,20 +55,23 @@ pub fn run(world: &World, name: &Name, matches: &Matches) -> Result<Exit> {
         );
         world.say.error(&if error.what_next().is_some() { error } else { error.hint(next) });
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-fn build(world: &World, name: &Name, plan: &Plan, place: &Path) -> Result<()> {
+/// Puts the worker in its place, under the workers' lock.
+pub fn build(world: &World, name: &Name, variables: &[(&str, &str)], profile: &Profile) -> Result<()> {
     let root = world.paths.root()?;
+    let place = &world.paths.worker(name.as_str())?;
+    taken::refuse(name, place)?;
     let failed = |error: std::io::Error| Error::io("cannot create", place, &error);
     let new = tempfile::Builder::new()
         .prefix(".new-")
         .permissions(Permissions::from_mode(PRIVATE_DIR))
         .tempdir_in(root)
         .map_err(failed)?;
-    let text = settings::new_file(&variables(plan))?;
+    let text = settings::new_file(variables)?;
     file::replace(&new.path().join(SETTINGS), text.as_bytes(), PRIVATE, Durability::Synced)?;
-    profile(world, name, plan).write(new.path())?;
+    profile.write(new.path())?;
     shim::write(new.path(), name)?;
     fs::rename(new.path(), place).map_err(failed)?;
     // It has moved: there is nothing left to clean up.

@@ -11,6 +11,7 @@ use shared::worker::Worker;
 use shared::world::World;
 
 use crate::shown;
+use crate::standing::Standing;
 
 #[derive(Serialize)]
 struct Document {
@@ -23,6 +24,8 @@ struct Row {
     name: String,
     state: &'static str,
     kind: Option<&'static str>,
+    preferred: bool,
+    plan: Option<String>,
     preset: Option<String>,
     base_url: Option<String>,
     default_tier: Option<&'static str>,
@@ -34,8 +37,11 @@ struct Row {
 /// Prints the list.
 pub fn run(world: &World, json: bool) -> Result<Exit> {
     let roster = roster::read(&world.paths)?;
+    let workers: Vec<_> = roster.iter().map(|entry| entry.worker.as_ref().ok()).collect();
+    let standings = Standing::of_all(world, &workers);
+    let told = || roster.iter().zip(&standings);
     if json {
-        let workers = roster.iter().map(row).collect();
+        let workers = told().map(|(entry, standing)| row(entry, standing)).collect();
         world.say.line(&json_text::pretty(&Document { version: 1, workers })?)?;
         return Ok(Exit::Done);
     }
@@ -45,26 +51,28 @@ pub fn run(world: &World, json: bool) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut rows = vec![["NAME", "STATE", "ENDPOINT", "TIERS (* default)"].map(str::to_owned).to_vec()];
-    rows.extend(roster.iter().map(|entry| match &entry.worker {
-        Ok(worker) => vec![
-            entry.name.clone(),
-            shown::state(&worker.state()),
-            shown::endpoint(worker),
-            shown::tiers(worker),
-        ],
+    rows.extend(told().map(|(entry, standing)| match &entry.worker {
+        Ok(worker) => {
+            vec![entry.name.clone(), standing.text(worker), shown::endpoint(worker), shown::tiers(worker)]
+        }
         Err(error) => vec![flatten(&entry.name, 64), "broken".to_owned(), flatten(&error.to_string(), 200)],
     }));
     world.say.out(&table::columns(&rows, world.colour()))?;
     Ok(Exit::Done)
 }
 
-fn row(entry: &Entry) -> Row {
+fn row(entry: &Entry, standing: &Standing) -> Row {
     let worker = entry.worker.as_ref();
     let of = |pick: fn(&Worker) -> Option<String>| worker.ok().and_then(pick);
     Row {
         name: entry.name.clone(),
-        state: worker.map_or("broken", |worker| shown::state_word(&worker.state())),
+        state: worker.map_or("broken", |worker| standing.word(worker)),
         kind: worker.ok().map(|worker| worker.profile.kind.name()),
+        preferred: worker.is_ok_and(|worker| worker.profile.preferred),
+        plan: match standing {
+            Standing::Account(login) => login.plan.clone(),
+            _ => None,
+        },
         preset: of(|worker| worker.profile.preset.clone()),
         base_url: of(|worker| worker.base_url().map(str::to_owned)),
         default_tier: worker

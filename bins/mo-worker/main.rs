@@ -1,21 +1,27 @@
 //! mo-worker: the identities that do the work: make, list, show, check, rename, remove them.
 
+mod account;
 mod cancel;
 mod check;
 mod create;
 mod doctor;
 mod endpoint;
+mod import;
 mod list;
+mod login;
 mod plan;
+mod prefer;
 mod remove;
 mod reply;
 mod rename;
 mod round_trip;
 mod running;
 mod seed;
+mod several;
 mod shim;
 mod show;
 mod shown;
+mod standing;
 mod taken;
 mod trash;
 
@@ -63,6 +69,34 @@ static PROGRAM: Program = Program {
             flags: check::FLAGS,
         },
         Command {
+            name: "login",
+            operands: "NAME",
+            takes: (1, 1),
+            about: "log an account in, with Claude Code's own login",
+            flags: &[],
+        },
+        Command {
+            name: "import",
+            operands: "",
+            takes: (0, 0),
+            about: "make workers of the accounts that are logged in in ~/.claude-*",
+            flags: &[],
+        },
+        Command {
+            name: "prefer",
+            operands: "[NAME]",
+            takes: (0, 1),
+            about: "the worker to take when several could; without a name none",
+            flags: &[],
+        },
+        Command {
+            name: "accounts",
+            operands: "[on|off]",
+            takes: (0, 1),
+            about: "whether several Claude accounts may be used (default: off)",
+            flags: &[],
+        },
+        Command {
             name: "rename",
             operands: "OLD NEW",
             takes: (2, 2),
@@ -92,6 +126,7 @@ examples:
   mo-key glm
   mo-worker check glm
   mo-worker create local --preset ollama --sonnet qwen3-coder:30b --context-window sonnet=128k
+  mo-worker create work --account --tier opus
 
 files:
   $CLAUDE_WORKERS_ROOT (default ~/.claude-workers)/NAME/
@@ -112,8 +147,12 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
         "list" => list::run(world, matches.has("json")),
         "show" => show::run(world, &name(0)?, matches.has("json")),
         "check" => check::run(world, &name(0)?, matches),
+        "login" => login::run(world, &name(0)?),
+        "import" => import::run(world),
+        "prefer" => prefer::run(world, matches.operand(0).ok().map(Name::parse).transpose()?.as_ref()),
+        "accounts" => several::run(world, matches.operand(0).ok()),
         "rename" => rename::run(world, &name(0)?, &name(1)?),
-        "remove" => remove::run(world, &name(0)?, matches.has("yes")),
+        "remove" => remove::run(world, &name(0)?, matches),
         _ => doctor::run(world, matches),
     }
 }

@@ -34,6 +34,9 @@ pub const FLAGS: &[Flag] = &[
     },
     Flag { long: "auth", value: "KIND", about: "how the key is sent: bearer or x-api-key" },
     Flag { long: "max-parallel", value: "N", about: "the most it may run at once" },
+    Flag { long: "account", value: "", about: "the worker is a Claude account that Claude Code logs in" },
+    Flag { long: "config-dir", value: "DIR", about: "an account's directory (default: ~/.claude-NAME)" },
+    Flag { long: "tier", value: "TIER", about: "the tier an account works at where nobody names one" },
 ];
 
 /// A worker to be.
@@ -87,7 +90,7 @@ impl Plan {
             placeholder_key: preset.and_then(|preset| preset.placeholder_key.clone()),
             key_url: preset.and_then(|preset| preset.key_url.clone()),
             flat_plan: preset.is_some_and(|preset| preset.flat_plan),
-            max_parallel: matches.value("max-parallel").map(max_parallel).transpose()?,
+            max_parallel: max_parallel(matches)?,
             base_url,
             remark,
             tiers,
@@ -155,11 +158,12 @@ fn default_tier(tiers: &BTreeMap<Tier, Mapped>, matches: &Matches) -> Result<Tie
     })
 }
 
-fn max_parallel(typed: &str) -> Result<u32> {
-    typed.parse().ok().filter(|number| (1..=1000).contains(number)).ok_or_else(|| {
-        Error::new(
-            Exit::Usage,
-            format!("--max-parallel `{}` is no number from 1 to 1000", shared::redact::typed(typed)),
-        )
+/// The most at once, where the command line says it.
+pub fn max_parallel(matches: &Matches) -> Result<Option<u32>> {
+    let Some(given) = matches.value("max-parallel") else { return Ok(None) };
+    let number = given.parse().ok().filter(|number| (1..=1000).contains(number));
+    number.map(Some).ok_or_else(|| {
+        let what = format!("--max-parallel `{}` is no number from 1 to 1000", typed(given));
+        Error::new(Exit::Usage, what)
     })
 }

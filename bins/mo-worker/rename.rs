@@ -7,6 +7,7 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::lock::{self, Lock};
 use shared::name::Name;
+use shared::usage;
 use shared::worker::{PROFILE, SHIM, Worker};
 use shared::world::World;
 
@@ -42,6 +43,7 @@ pub fn run(world: &World, old: &Name, new: &Name) -> Result<Exit> {
             error.hint(next)
         })?;
     }
+    usage::rename(&world.paths, old, new)?;
     world.say.note(&format!("worker `{old}` is now `{new}`"));
     Ok(Exit::Done)
 }

@@ -11,11 +11,13 @@ use shared::worker::{Key, Worker};
 use shared::world::World;
 
 use crate::shown;
+use crate::standing::Standing;
 
 /// Prints the worker.
 pub fn run(world: &World, name: &Name, as_json: bool) -> Result<Exit> {
     let worker = Worker::load(&world.paths, name)?;
-    let text = if as_json { document(&worker)? } else { screen(world, &worker) };
+    let standing = Standing::of(world, &worker);
+    let text = if as_json { document(&worker, &standing)? } else { screen(world, &worker, &standing) };
     world.say.out(&text)?;
     Ok(Exit::Done)
 }
@@ -31,12 +33,12 @@ fn key(worker: &Worker) -> String {
     }
 }
 
-fn screen(world: &World, worker: &Worker) -> String {
+fn screen(world: &World, worker: &Worker, standing: &Standing) -> String {
     let profile = &worker.profile;
     let none = || "-".to_owned();
     let mut rows = vec![
         ("name", worker.name.to_string()),
-        ("state", shown::state(&worker.state())),
+        ("state", standing.text(worker)),
         ("kind", profile.kind.name().to_owned()),
         ("preset", profile.preset.clone().unwrap_or_else(none)),
         ("endpoint", shown::endpoint(worker)),
@@ -48,8 +50,19 @@ fn screen(world: &World, worker: &Worker) -> String {
         ),
         ("at once", profile.max_parallel.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string())),
         ("directory", paths::shown(&worker.directory, &world.paths)),
+        ("preferred", if profile.preferred { "yes" } else { "no" }.to_owned()),
         ("run", format!("mo-spawn {} -p 'TASK'", worker.name)),
     ];
+    if let Standing::Account(login) = standing {
+        let who = login.email.as_deref().map(|email| format!(", {email}")).unwrap_or_default();
+        rows.push(("login", format!("{}{who}", login.text())));
+    }
+    if let Some(directory) = &profile.config_dir {
+        rows.push(("account in", paths::shown(directory, &world.paths)));
+    }
+    if let (true, Some(tier)) = (profile.tiers.is_empty(), profile.default_tier) {
+        rows.push(("tier", tier.to_string()));
+    }
     for (tier, mapped) in &profile.tiers {
         let window = mapped.context_window.map(|tokens| format!("  window {tokens}")).unwrap_or_default();
         let output = mapped.max_output.map(|tokens| format!("  output {tokens}")).unwrap_or_default();
@@ -69,13 +82,13 @@ fn screen(world: &World, worker: &Worker) -> String {
     rows.iter().map(|(label, text)| format!("{label:width$}  {text}\n")).collect()
 }
 
-fn document(worker: &Worker) -> Result<String> {
+fn document(worker: &Worker, standing: &Standing) -> Result<String> {
     let mut document = serde_json::to_value(&worker.profile)
         .map_err(|error| Error::new(Exit::Bug, "cannot write JSON").caused_by(error))?;
     if let Some(fields) = document.as_object_mut() {
         fields.insert("name".into(), json!(worker.name.as_str()));
         fields.insert("version".into(), json!(1));
-        fields.insert("state".into(), json!(shown::state_word(&worker.state())));
+        fields.insert("state".into(), json!(standing.word(worker)));
         fields.insert("base_url".into(), json!(worker.base_url()));
         fields.insert("directory".into(), json!(worker.directory));
         let models: serde_json::Map<_, _> = Tier::ALL

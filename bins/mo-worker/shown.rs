@@ -28,6 +28,9 @@ pub fn state_word(state: &State) -> &'static str {
 
 /// The mapped tiers, the default one marked.
 pub fn tiers(worker: &Worker) -> String {
+    if let (true, Some(tier)) = (worker.profile.tiers.is_empty(), worker.profile.default_tier) {
+        return format!("{tier}*");
+    }
     let mapped = worker.profile.tiers.iter().map(|(tier, mapped)| {
         let mark = if Some(*tier) == worker.profile.default_tier { "*" } else { "" };
         format!("{tier}{mark}={}", flatten(&mapped.model, CELL))
@@ -37,5 +40,9 @@ pub fn tiers(worker: &Worker) -> String {
 
 /// The endpoint, or what stands in its place.
 pub fn endpoint(worker: &Worker) -> String {
-    worker.base_url().map_or_else(|| "Claude account".to_owned(), |url| flatten(url, CELL))
+    match worker.base_url() {
+        None => "Claude account".to_owned(),
+        Some(url) if worker.is_account() => format!("Claude account by way of {}", flatten(url, CELL)),
+        Some(url) => flatten(url, CELL),
+    }
 }

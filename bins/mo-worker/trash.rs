@@ -7,6 +7,7 @@ use std::path::Path;
 
 use shared::error::{Error, Result};
 use shared::file::PRIVATE_DIR;
+use shared::login;
 use shared::worker::SETTINGS;
 use shared::world::World;
 
@@ -18,7 +19,7 @@ pub fn discard(world: &World, place: &Path) -> Result<()> {
     let gone = trash.path().join("worker");
     fs::rename(place, &gone).map_err(failed)?;
     // Whatever cannot be removed below, the key does not stay.
-    let key = remove_file(&gone.join(SETTINGS));
+    let key = [SETTINGS, login::CREDENTIALS].iter().try_for_each(|file| remove_file(&gone.join(file)));
     let all = fs::remove_dir_all(&gone).or_else(|_| {
         open_all(&gone);
         fs::remove_dir_all(&gone)

@@ -58,11 +58,13 @@ fn window(
 fn overage(info: &serde_json::Map<String, Value>) -> Overage {
     let flag = |name: &str| info.get(name).and_then(Value::as_bool);
     let status = info.get("overageStatus").and_then(Value::as_str);
-    match (flag("isUsingOverage"), flag("overageEnabled"), status) {
-        (Some(true), ..) => Overage::InUse,
-        (_, Some(true), _) | (_, None, Some("allowed" | "allowed_warning")) => Overage::Enabled,
+    if flag("isUsingOverage") == Some(true) || flag("overageInUse") == Some(true) {
+        return Overage::InUse;
+    }
+    match (flag("overageEnabled"), status) {
+        (Some(true), _) | (None, Some("allowed" | "allowed_warning")) => Overage::Enabled,
         // Refused, for whatever reason: nothing is billed.
-        (_, Some(false), _) | (_, None, Some("rejected")) => Overage::Off,
+        (Some(false), _) | (None, Some("rejected")) => Overage::Off,
         _ if info.get("overageDisabledReason").is_some_and(Value::is_string) => Overage::Off,
         _ => Overage::Unknown,
     }
@@ -104,6 +106,7 @@ mod tests {
     fn billing_is_never_taken_for_off() {
         let state = |info: Value| read(&info).map(|reading| reading.overage);
         assert_eq!(state(json!({"isUsingOverage": true, "overageEnabled": false})), Some(Overage::InUse));
+        assert_eq!(state(json!({"overageInUse": true, "overageStatus": "rejected"})), Some(Overage::InUse));
         assert_eq!(state(json!({"overageStatus": "allowed"})), Some(Overage::Enabled));
         assert_eq!(
             state(json!({"overageStatus": "rejected", "overageDisabledReason": "out_of_credits"})),

@@ -6,7 +6,7 @@ use super::reading::{Overage, Reading, Window};
 use crate::moment::Moment;
 
 /// From this percentage on a window counts as used up.
-const FULL: f64 = 99.0;
+pub(super) const FULL: f64 = 99.0;
 /// The provider's word for a window that refuses.
 const REFUSED: &str = "rejected";
 

@@ -5,6 +5,7 @@ mod answer;
 mod event;
 mod exhausted;
 mod reading;
+pub mod show;
 mod store;
 
 pub use answer::of_answer;

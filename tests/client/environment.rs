@@ -38,7 +38,7 @@ const TRAPS: &[(&str, &str)] = &[
     ("DEEPSEEK_API_KEY", "trap-deepseek"),
 ];
 
-fn hostile(run: Run) -> Run {
+pub(crate) fn hostile(run: Run) -> Run {
     TRAPS.iter().fold(run, |run, (name, value)| run.var(*name, *value))
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod ability;
+mod accounts;
 mod console;
 mod dispatch;
 mod doctor;

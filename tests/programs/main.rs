@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise, its helpers too"
 )]
 
+mod accounts;
 mod broken;
 mod check;
 mod crash;

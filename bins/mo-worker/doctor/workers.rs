@@ -15,6 +15,7 @@ use shared::world::World;
 use super::line::{Line, Mark};
 use super::mending::Mending;
 use crate::shim;
+use crate::standing::Standing;
 
 /// A shim larger than this is not ours to judge.
 const SHIM_CAP: u64 = 64 << 10;
@@ -74,6 +75,7 @@ pub fn look(world: &World) -> Vec<Line> {
 fn one(world: &World, entry: &Entry) -> Vec<Line> {
     let subject = format!("worker {}", shared::flatten::flatten(&entry.name, 64));
     let mut lines = vec![match &entry.worker {
+        Ok(worker) if worker.is_account() => account(world, &subject, worker),
         Ok(worker) => state(&subject, worker),
         Err(error) => Line::of_error(Mark::Bad, &subject, error),
     }];
@@ -106,6 +108,20 @@ fn state(subject: &str, worker: &Worker) -> Line {
         state @ State::Live(_) => Line::ok(subject, crate::shown::state(&state)),
         state @ State::Failing(_) => Line::bad(subject, crate::shown::state(&state))
             .next(format!("`mo-worker check {name}` says more")),
+    }
+}
+
+fn account(world: &World, subject: &str, worker: &Worker) -> Line {
+    let name = &worker.name;
+    match Standing::of(world, worker) {
+        Standing::Off => Line::warn(subject, "another Claude account; several accounts are off")
+            .next("`mo-worker accounts on`"),
+        Standing::Account(login) if !login.is_in => {
+            Line::bad(subject, "logged out").next(format!("`mo-worker login {name}`"))
+        }
+        Standing::Unclear => Line::bad(subject, "Claude Code does not say whether it is logged in")
+            .next(format!("`mo-spawn {name} auth status` shows what it says")),
+        Standing::Provider | Standing::Account(_) => state(subject, worker),
     }
 }
 
