@@ -9,6 +9,8 @@ mod key;
 mod launch;
 mod model;
 mod options;
+#[expect(dead_code, reason = "managed mode, which comes after it, asks it")]
+mod policy;
 mod redirect;
 mod roles;
 mod sitting;
