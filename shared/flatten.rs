@@ -26,6 +26,28 @@ pub fn flatten(text: &str, max: usize) -> String {
     flat
 }
 
+/// The same for a text of several lines: they stay, and each is made safe. At most `max` bytes are looked at.
+pub fn paragraphs(text: &str, max: usize) -> String {
+    let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let (kept, cut) = text.split_at(end);
+    let mut safe = String::with_capacity(kept.len());
+    for line in kept.lines() {
+        let visible = line.chars().filter(|&character| !is_invisible(character));
+        safe.extend(visible.map(|character| match character {
+            '\t' => '\t',
+            character if character.is_control() => ' ',
+            character => character,
+        }));
+        safe.truncate(safe.trim_end_matches(' ').len());
+        safe.push('\n');
+    }
+    safe.truncate(safe.trim_end().len());
+    if !cut.is_empty() {
+        safe.push('…');
+    }
+    safe
+}
+
 /// Characters that a reader cannot see, or that change what the reader sees around them.
 fn is_invisible(character: char) -> bool {
     matches!(character,
@@ -37,7 +59,14 @@ fn is_invisible(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::flatten;
+    use super::{flatten, paragraphs};
+
+    #[test]
+    fn lines_stay_lines_and_each_is_safe() {
+        assert_eq!(paragraphs("a\u{1b}[2J\r\n\n\tb\u{202e}  \n\n", 99), "a [2J\n\n\tb");
+        assert_eq!(paragraphs("äöü", 3), "ä…");
+        assert_eq!(paragraphs("", 3), "");
+    }
 
     #[test]
     fn escapes_breaks_and_hidden_characters_go() {

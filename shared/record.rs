@@ -245,6 +245,12 @@ pub struct Record {
     pub events_path: Option<String>,
     /// How to go on with it.
     pub resume: Option<String>,
+    /// When the quota is renewed that ended it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<String>,
+    /// The dispatch whose worker session it goes on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
 }
 
 impl Record {

@@ -33,6 +33,21 @@ pub struct Course {
     pub last_words: Option<String>,
     /// Which Claude Code wrote it.
     pub version: Option<String>,
+    /// What each message used; their sums are `usage`.
+    pub spent: Vec<Spent>,
+}
+
+/// What one message used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spent {
+    /// The message.
+    pub id: String,
+    /// The model.
+    pub model: String,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// The part of the cache writes that is kept for an hour; only prices care.
+    pub for_an_hour: u64,
 }
 
 /// Reads what was added to the session since `before`; nothing when it has no transcript.
@@ -155,6 +170,15 @@ struct Usage {
     cache_creation: Option<u64>,
     #[serde(rename = "cache_read_input_tokens")]
     cache_read: Option<u64>,
+    #[serde(rename = "cache_creation")]
+    kept: Option<Kept>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Kept {
+    #[serde(rename = "ephemeral_1h_input_tokens")]
+    for_an_hour: Option<u64>,
 }
 
 impl From<Usage> for Tokens {
@@ -171,7 +195,7 @@ impl From<Usage> for Tokens {
 #[derive(Default)]
 struct Reading {
     /// One message stands in several rows; the one with the most output is final.
-    messages: HashMap<String, (String, Tokens)>,
+    messages: HashMap<String, Spent>,
     tools: HashMap<String, (String, String)>,
     /// What was denied by the looks of it; only counts where the client has no field for it.
     seemingly_denied: Vec<Denial>,
@@ -232,7 +256,8 @@ impl Reading {
             return;
         }
         if let (Some(id), Some(model), Some(usage)) = (message.id, message.model, message.usage) {
-            self.counted(id, model, usage.into());
+            let for_an_hour = usage.kept.and_then(|kept| kept.for_an_hour).unwrap_or(0);
+            self.counted(Spent { id, model, tokens: usage.into(), for_an_hour });
         }
         if is_main {
             self.course.error = None;
@@ -247,13 +272,13 @@ impl Reading {
         }
     }
 
-    fn counted(&mut self, id: String, model: String, tokens: Tokens) {
-        if model == "<synthetic>" {
+    fn counted(&mut self, spent: Spent) {
+        if spent.model == "<synthetic>" {
             return;
         }
-        let known = self.messages.entry(id).or_insert_with(|| (model.clone(), tokens));
-        if tokens.output > known.1.output {
-            *known = (model, tokens);
+        let known = self.messages.entry(spent.id.clone()).or_insert_with(|| spent.clone());
+        if spent.tokens.output > known.tokens.output {
+            *known = spent;
         }
     }
 
@@ -276,13 +301,14 @@ impl Reading {
         if !self.tells_decisions {
             self.course.denials.append(&mut self.seemingly_denied);
         }
-        for (model, tokens) in self.messages.into_values() {
-            let sum = self.course.usage.entry(flatten(&model, SHOWN)).or_default();
+        for Spent { model, tokens, .. } in self.messages.values() {
+            let sum = self.course.usage.entry(flatten(model, SHOWN)).or_default();
             sum.input += tokens.input;
             sum.output += tokens.output;
             sum.cache_creation += tokens.cache_creation;
             sum.cache_read += tokens.cache_read;
         }
+        self.course.spent = self.messages.into_values().collect();
         self.course
     }
 }

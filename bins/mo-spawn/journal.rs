@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shared::clock::rfc3339;
+use shared::dispatch_id::DispatchId;
 use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -35,43 +36,12 @@ impl Journal {
     pub fn open(world: &World, launch: &Launch) -> Result<Option<Self>> {
         let Some(id) = &launch.dispatch else { return Ok(None) };
         let now = world.clock.now();
-        let cwd = world.cwd();
         let projects = launch.worker.projects();
         let session = match (&launch.session, &launch.asked.sitting) {
-            (None, Sitting::Newest) => newest(&projects, &cwd),
+            (None, Sitting::Newest) => newest(&projects, &world.cwd()),
             (session, _) => session.clone(),
         };
-        let model = launch.asked.model.clone();
-        let tier = model.as_deref().map_or(launch.worker.profile.default_tier, model::tier);
-        let record = Record {
-            version: 1,
-            id: id.to_string(),
-            title: launch.title.clone(),
-            worker: launch.worker.name.to_string(),
-            kind: launch.worker.profile.kind.name().to_owned(),
-            tier: tier.map(|tier| tier.name().to_owned()),
-            model: model::known(&launch.worker, model.as_deref())
-                .map(|mapped| mapped.model.clone())
-                .or(model),
-            manager_session: shared::child_env::manager_session(&world.env).map(str::to_owned),
-            tool_use_id: world.env.text(env::CLAUDE_CODE_TOOL_USE_ID).map(str::to_owned),
-            worker_sessions: session.iter().cloned().collect(),
-            cwd: cwd.to_string_lossy().into_owned(),
-            supervisor: Some(own_process()),
-            args_mode: "pass-through".to_owned(),
-            status: Some(Status::Running),
-            queued_at: Some(rfc3339(now)),
-            started_at: Some(rfc3339(now)),
-            attempts: vec![Attempt {
-                n: 1,
-                worker: launch.worker.name.to_string(),
-                started_at: rfc3339(now),
-                ended_at: None,
-                status: Status::Running,
-                reason: None,
-            }],
-            ..Record::default()
-        };
+        let record = begin(world, launch, id, session.clone());
         let all = session.is_none().then(|| Sessions::of(&projects));
         let known = session.map(|session| (session.clone(), session_files::mark(&projects, &session)));
         let path = Record::path(&world.paths, id, now)?;
@@ -103,6 +73,40 @@ impl Journal {
         outcome::close(&mut self.record, ending, course, world.clock.now());
         self.record.write(&self.path)?;
         Ok(self.record)
+    }
+}
+
+/// The record of a dispatch that begins.
+pub fn begin(world: &World, launch: &Launch, id: &DispatchId, session: Option<String>) -> Record {
+    let now = world.clock.now();
+    let model = launch.asked.model.clone();
+    let tier = model.as_deref().map_or(launch.worker.profile.default_tier, model::tier);
+    Record {
+        version: 1,
+        id: id.to_string(),
+        title: launch.title.clone(),
+        worker: launch.worker.name.to_string(),
+        kind: launch.worker.profile.kind.name().to_owned(),
+        tier: tier.map(|tier| tier.name().to_owned()),
+        model: model::known(&launch.worker, model.as_deref()).map(|mapped| mapped.model.clone()).or(model),
+        manager_session: shared::child_env::manager_session(&world.env).map(str::to_owned),
+        tool_use_id: world.env.text(env::CLAUDE_CODE_TOOL_USE_ID).map(str::to_owned),
+        worker_sessions: session.into_iter().collect(),
+        cwd: world.cwd().to_string_lossy().into_owned(),
+        supervisor: Some(own_process()),
+        args_mode: "pass-through".to_owned(),
+        status: Some(Status::Running),
+        queued_at: Some(rfc3339(now)),
+        started_at: Some(rfc3339(now)),
+        attempts: vec![Attempt {
+            n: 1,
+            worker: launch.worker.name.to_string(),
+            started_at: rfc3339(now),
+            ended_at: None,
+            status: Status::Running,
+            reason: None,
+        }],
+        ..Record::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! One launch, prepared: the program, its arguments, its environment, and what is known of the session.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shared::accounts;
 use shared::child_env::{self, ChildEnv};
@@ -43,11 +43,13 @@ pub struct Launch {
     pub title: Option<String>,
     /// Whether what the worker leaves running stays.
     pub keep_background: bool,
+    /// Where it runs; empty where our own directory is gone.
+    pub directory: PathBuf,
 }
 
 impl Launch {
-    /// Decides everything, and refuses what must not run.
-    pub fn prepare(world: &World, options: &Options) -> Result<Self> {
+    /// Decides everything for a run in this directory, and refuses what must not run.
+    pub fn prepare(world: &World, options: &Options, directory: &Path) -> Result<Self> {
         refuse_nesting(world, options)?;
         let worker = Worker::load(&world.paths, &options.worker)?;
         accounts::refuse(&world.paths, &worker)?;
@@ -76,17 +78,17 @@ impl Launch {
                 model: model::known(&worker, asked.model.as_deref()),
                 dispatch: dispatch.as_ref(),
                 retries: options.retries,
-                foreign_agents: foreign::is_named(&worker, &world.cwd(), &options.claude),
+                foreign_agents: foreign::is_named(&worker, directory, &options.claude),
             },
         );
         if is_session && (worker.base_url().is_some() || worker.is_account()) {
-            let directory = world.cwd();
-            redirect::refuse(&program, &directory, &env, &options.claude, !worker.is_account())?;
+            redirect::refuse(&program, directory, &env, &options.claude, !worker.is_account())?;
         }
         Ok(Self {
             arguments: arguments(&worker, &asked, session.as_deref(), &options.claude),
             title: options.title.clone(),
             keep_background: options.keep_background,
+            directory: directory.to_owned(),
             worker,
             program,
             env,

@@ -7,6 +7,7 @@ mod journal;
 mod keeper;
 mod key;
 mod launch;
+mod managed;
 mod model;
 mod options;
 #[expect(dead_code, reason = "managed mode, which comes after it, asks it")]
@@ -47,15 +48,15 @@ fn run(say: Say) -> Result<Exit> {
     if usage::takes(&words) {
         return usage::run(say, words);
     }
-    match Options::parse(words)? {
+    match Request::parse(words)? {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),
-        Request::Explain(options) => {
-            let world = World::of_process(options::NAME)?;
-            explain::print(&world, &Launch::prepare(&world, &options)?)
-        }
-        Request::Run(options) => {
-            let world = World::of_process(options::NAME)?;
-            supervise::run(&world, &Launch::prepare(&world, &options)?)
-        }
+        Request::Explain(options) => launched(&options, explain::print),
+        Request::Run(options) => launched(&options, supervise::run),
+        Request::Manage(task) => managed::run(&World::of_process(options::NAME)?, &task),
     }
+}
+
+fn launched(options: &Options, act: fn(&World, &Launch) -> Result<Exit>) -> Result<Exit> {
+    let world = World::of_process(options::NAME)?;
+    act(&world, &Launch::prepare(&world, options, &world.cwd())?)
 }

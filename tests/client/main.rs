@@ -16,6 +16,7 @@ mod environment;
 mod foreign;
 mod install;
 mod isolation;
+mod managed;
 mod outcome;
 mod plugin;
 mod project;

@@ -82,6 +82,9 @@ pub fn start(launch: &Launch, orders: &Orders, streams: Streams, place: Option<&
     command.args(orders.words()?).args(words);
     command.env_clear().envs(launch.env.variables()).env_remove(env::MO_DISPATCH);
     command.stdout(streams.stdout).stderr(streams.stderr);
+    if !launch.directory.as_os_str().is_empty() {
+        command.current_dir(&launch.directory);
+    }
     let passed: Vec<BorrowedFd> =
         std::iter::once(streams.stdin.as_fd()).chain(place.map(AsFd::as_fd)).collect();
     let (keeper, socket) = below(command, &passed)?;

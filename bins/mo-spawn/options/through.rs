@@ -1,17 +1,15 @@
-//! mo-spawn's own words: those before the worker's name. Everything after it belongs to Claude Code.
+//! Pass-through: mo-spawn's own words before the worker's name. Everything after it belongs to Claude Code.
 
 use std::ffi::OsString;
 
 use shared::args::{Command, Flag, Program};
 use shared::dispatch_id::DispatchId;
-use shared::error::{Error, Result};
-use shared::exit::Exit;
+use shared::error::Result;
 use shared::name::Name;
 
-/// The program's name.
-pub const NAME: &str = "mo-spawn";
+use super::{NAME, Request, no_name, retries};
 
-static PROGRAM: Program = Program {
+pub(super) static PROGRAM: Program = Program {
     name: NAME,
     about: "run Claude Code as a worker",
     commands: &[Command {
@@ -52,6 +50,9 @@ dispatches that were started before:
   mo-spawn tell ID TEXT             a message into a running worker's conversation
   mo-spawn stop ID…, wait ID…       end them; wait until they have ended
 
+with --task, mo-spawn owns the run: checks and sends back, limits, one result (mo-spawn --task - --help):
+  mo-spawn glm --task task.md --check 'cargo test' --timeout 20m --json
+
 examples:
   mo-spawn glm -p 'write a test for src/parse.rs' --model opus --permission-mode acceptEdits
   mo-spawn --explain glm -p hi
@@ -85,46 +86,19 @@ pub struct Options {
     pub nested: bool,
 }
 
-/// What the command line asks for.
-#[derive(Debug)]
-pub enum Request {
-    /// Help or version.
-    Print(String),
-    /// Only tell what would be done.
-    Explain(Options),
-    /// Do it.
-    Run(Options),
-}
-
 impl Options {
-    /// Reads the command line.
-    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
-        let mut own = Vec::new();
-        let mut words = words.into_iter();
-        let name = loop {
-            let Some(word) = words.next() else { break None };
-            let text = word.to_string_lossy();
-            if !text.starts_with('-') || text == "-" {
-                break Some(word);
-            }
-            let takes_value = PROGRAM
-                .flags
-                .iter()
-                .any(|flag| !flag.value.is_empty() && text.strip_prefix("--") == Some(flag.long));
-            own.push(word);
-            if takes_value {
-                own.extend(words.next());
-            }
-        };
+    /// Reads the words before the worker's name, and takes those behind it for Claude Code's.
+    pub(super) fn parse(
+        own: Vec<OsString>,
+        name: Option<OsString>,
+        claude: Vec<OsString>,
+    ) -> Result<Request> {
         let matches = match PROGRAM.parse(own)? {
             shared::args::Request::Print(text) => return Ok(Request::Print(text)),
             shared::args::Request::Run(matches) => matches,
         };
-        let name = name.ok_or_else(|| {
-            Error::new(Exit::Usage, "NAME is missing: which worker?")
-                .hint("`mo-worker list` shows the workers; usage: mo-spawn NAME [claude arguments…]")
-        })?;
-        let mut claude: Vec<OsString> = words.collect();
+        let name = name.ok_or_else(no_name)?;
+        let mut claude = claude;
         let asked_behind = claude.first().is_some_and(|word| word == "--explain");
         if asked_behind {
             claude.remove(0);
@@ -143,50 +117,5 @@ impl Options {
         } else {
             Request::Run(options)
         })
-    }
-}
-
-fn retries(typed: &str) -> Result<u32> {
-    typed
-        .parse()
-        .ok()
-        .filter(|number| *number <= 100)
-        .ok_or_else(|| Error::new(Exit::Usage, format!("--retries `{typed}` is no number from 0 to 100")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(words: &[&str]) -> Result<Request> {
-        Options::parse(words.iter().map(OsString::from))
-    }
-
-    #[test]
-    fn everything_after_the_name_is_claudes() {
-        let Request::Run(options) = parse(&["--title", "t", "glm", "-p", "--title", "--nested"]).unwrap()
-        else {
-            panic!()
-        };
-        assert_eq!(options.title.as_deref(), Some("t"));
-        assert_eq!(options.claude, ["-p", "--title", "--nested"]);
-        assert!(!options.nested);
-    }
-
-    #[test]
-    fn explain_stands_before_or_right_behind_the_name() {
-        for words in [["--explain", "glm", "-p"], ["glm", "--explain", "-p"]] {
-            let Request::Explain(options) = parse(&words).unwrap() else { panic!() };
-            assert_eq!(options.claude, ["-p"]);
-        }
-    }
-
-    #[test]
-    fn a_wrong_call_is_told() {
-        for words in
-            [&[][..], &["--title", "t"], &["../x"], &["--frobnicate", "glm"], &["--retries", "-1", "glm"]]
-        {
-            assert_eq!(parse(words).unwrap_err().exit(), Exit::Usage, "{words:?}");
-        }
     }
 }

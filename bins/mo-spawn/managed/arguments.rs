@@ -1,0 +1,47 @@
+//! Claude Code's arguments for a task.
+
+use std::ffi::OsString;
+
+use crate::options::Task;
+
+/// The permission mode when nobody says.
+const MODE: &str = "acceptEdits";
+
+/// The arguments, without the session and a model that nobody named.
+pub fn of(task: &Task) -> Vec<OsString> {
+    let mut words: Vec<OsString> = [
+        "-p",
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--permission-prompt-tool",
+        "stdio",
+        "--permission-mode",
+        task.permission_mode.as_deref().unwrap_or(MODE),
+    ]
+    .map(OsString::from)
+    .into();
+    let mut flag = |flag: &str, value: OsString| words.extend([OsString::from(flag), value]);
+    if let Some(model) = &task.model {
+        flag("--model", model.into());
+    }
+    if let Some(effort) = &task.effort {
+        flag("--effort", effort.into());
+    }
+    if let Some(file) = &task.system_prompt {
+        flag("--append-system-prompt-file", file.into());
+    }
+    if let Some(turns) = task.limits.turns {
+        flag("--max-turns", turns.to_string().into());
+    }
+    for tool in &task.allow {
+        flag("--allowedTools", tool.into());
+    }
+    // Only what comes in pieces tells how much was written before a message is over.
+    if task.limits.money.is_some() || task.limits.tokens.is_some() {
+        words.push("--include-partial-messages".into());
+    }
+    words
+}

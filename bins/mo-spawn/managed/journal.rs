@@ -1,0 +1,172 @@
+//! A managed dispatch as it is written down while it runs: its record, whole at every change, its prompt, its events.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use shared::clock::{Clock, rfc3339};
+use shared::dispatch_id::DispatchId;
+use shared::env;
+use shared::error::{Error, Result};
+use shared::event::{Event, Kind};
+use shared::exit::Exit;
+use shared::file::{self, Durability};
+use shared::process;
+use shared::record::{Attempt, Denial, Record, Status};
+use shared::world::World;
+
+use super::events::Events;
+use super::screen::Screen;
+use crate::journal;
+use crate::launch::Launch;
+use crate::options::Task;
+
+/// Progress is told at most that often.
+const PACE: Duration = Duration::from_millis(500);
+
+/// The journal.
+#[derive(Debug)]
+pub struct Journal {
+    /// The record as it stands.
+    pub record: Record,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What is shown of the course.
+    pub screen: Screen,
+    clock: Clock,
+    events: Events,
+    began: Instant,
+    told: Option<Instant>,
+    /// The first failure to write; the work goes on.
+    trouble: Option<Error>,
+}
+
+impl Journal {
+    /// Opens the record of a dispatch that begins.
+    pub fn open(world: &World, launch: &Launch, task: &Task, prompt: &str, screen: Screen) -> Result<Self> {
+        let id = launch.dispatch.as_ref().ok_or_else(|| Error::new(Exit::Bug, "a task without an id"))?;
+        let now = world.clock.now();
+        let path = Record::path(&world.paths, id, now)?;
+        if path.exists() {
+            return Err(Error::new(Exit::Usage, format!("there is already a dispatch {id}"))
+                .hint("each dispatch needs an id of its own"));
+        }
+        let (prompt_path, events_path) = (path.with_extension("prompt"), path.with_extension("events"));
+        let mut record = journal::begin(world, launch, id, launch.session.clone());
+        "managed".clone_into(&mut record.args_mode);
+        record.tool_use_id = task.tool_use_id.clone().or(record.tool_use_id);
+        record.prompt_path = Some(prompt_path.to_string_lossy().into_owned());
+        record.events_path = Some(events_path.to_string_lossy().into_owned());
+        record.attempts.clear();
+        if let Some(directory) = path.parent() {
+            file::create_private_dir(directory)?;
+        }
+        file::replace(&prompt_path, prompt.as_bytes(), file::PRIVATE, Durability::Lazy)?;
+        let events = Events::open(&events_path, task.events.as_deref())?;
+        record.write(&path)?;
+        record.index(&world.paths, &path)?;
+        let mut journal = Self {
+            record,
+            path,
+            screen,
+            clock: world.clock,
+            events,
+            began: Instant::now(),
+            told: None,
+            trouble: None,
+        };
+        journal.event(Kind::State { status: Status::Running });
+        Ok(journal)
+    }
+
+    /// Since it began.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Writes the record.
+    pub fn save(&mut self) {
+        if let Err(error) = self.record.write(&self.path) {
+            self.trouble.get_or_insert(error);
+        }
+    }
+
+    /// Tells an event.
+    pub fn event(&mut self, kind: Kind) {
+        self.screen.show(&kind, self.began.elapsed());
+        self.events.tell(&Event::new(self.clock.now(), &self.record.id, kind));
+    }
+
+    /// The dispatch stands elsewhere now.
+    pub fn state(&mut self, status: Status) {
+        if self.record.status != Some(status) {
+            self.record.status = Some(status);
+            self.event(Kind::State { status });
+        }
+        self.save();
+    }
+
+    /// How far the worker is, unless that was told just now.
+    pub fn progress(&mut self, turn: u32, tool: Option<String>, text: Option<String>) {
+        let now = Instant::now();
+        if self.told.is_some_and(|told| now < told + PACE) {
+            return;
+        }
+        self.told = Some(now);
+        let elapsed_ms = self.began.elapsed().as_millis() as u64;
+        self.event(Kind::Progress { turn, tool, text, elapsed_ms });
+    }
+
+    /// Claude Code runs as this process.
+    pub fn started(&mut self, pid: u32) {
+        self.record.pid = Some(pid);
+        self.record.start_time = process::start_time(pid);
+        self.save();
+    }
+
+    /// The next attempt begins.
+    pub fn attempt(&mut self) {
+        let n = self.record.attempts.last().map_or(1, |last| last.n + 1);
+        let worker = self.record.worker.clone();
+        let started_at = rfc3339(self.clock.now());
+        self.record.attempts.push(Attempt {
+            n,
+            worker,
+            started_at,
+            ended_at: None,
+            status: Status::Running,
+            reason: None,
+        });
+        self.save();
+    }
+
+    /// The attempt has ended.
+    pub fn attempted(&mut self, status: Status, reason: Option<String>) {
+        let now = rfc3339(self.clock.now());
+        if let Some(attempt) = self.record.attempts.last_mut().filter(|attempt| attempt.ended_at.is_none()) {
+            attempt.ended_at = Some(now);
+            attempt.status = status;
+            attempt.reason = reason;
+        }
+    }
+
+    /// Something was denied.
+    pub fn denied(&mut self, denial: Denial) {
+        self.record.denials.push(denial.clone());
+        self.event(Kind::Denial(denial));
+    }
+
+    /// Closes the record; gives back what could not be written.
+    pub fn close(&mut self) -> Option<Error> {
+        self.record.ended_at = Some(rfc3339(self.clock.now()));
+        self.screen.clear();
+        self.save();
+        self.event(Kind::End { record: Box::new(self.record.clone()) });
+        self.events.close();
+        self.trouble.take()
+    }
+}
+
+/// The id of this process, for whoever looks for it.
+pub fn mark(id: &DispatchId) -> String {
+    format!("{}={id}", env::MO_DISPATCH)
+}

@@ -1,0 +1,267 @@
+//! Managed mode: a task with everything that bounds and judges it. All words are ours.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use shared::args::{Command, Flag, Matches, Program};
+use shared::dispatch_id::DispatchId;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::money::Money;
+use shared::name::Name;
+use shared::tier::Tier;
+
+use super::{NAME, Options, Request, amount, no_name, retries};
+
+/// How often a task is tried when nobody says.
+const ATTEMPTS: u32 = 2;
+
+pub(super) static PROGRAM: Program = Program {
+    name: NAME,
+    about: "run a task on a worker, check it, and send it back until it is right",
+    commands: &[Command {
+        name: "",
+        operands: "NAME --task FILE|- [flags]",
+        takes: (0, 0),
+        about: "run a task on a worker, check it, and send it back until it is right",
+        flags: &[],
+    }],
+    flags: &[
+        Flag { long: "task", value: "FILE", about: "the task; - reads it from standard input" },
+        Flag { long: "check", value: "CMD", about: "a command that must succeed afterwards (repeatable)" },
+        Flag { long: "attempts", value: "N", about: "how often the task is tried (default: 2)" },
+        Flag { long: "baseline", value: "", about: "run the checks before, and tell which failed already" },
+        Flag { long: "timeout", value: "TIME", about: "the longest it may take, like 20m" },
+        Flag { long: "budget-usd", value: "X", about: "the most it may cost, by our price list" },
+        Flag { long: "budget-tokens", value: "N", about: "the most fresh tokens it may use, like 200k" },
+        Flag { long: "max-turns", value: "N", about: "the most answers of the model" },
+        Flag { long: "max-output-bytes", value: "N", about: "the most Claude Code may print, like 50MB" },
+        Flag { long: "tier", value: "T", about: "opus, sonnet, haiku or fable: the worker's model of it" },
+        Flag { long: "model", value: "M", about: "a model or a tier" },
+        Flag { long: "effort", value: "E", about: "how hard it thinks: low, medium, high, xhigh or max" },
+        Flag { long: "system-prompt-file", value: "FILE", about: "added to Claude Code's system prompt" },
+        Flag { long: "files", value: "GLOB", about: "the only files it may change (repeatable)" },
+        Flag {
+            long: "permission-mode",
+            value: "M",
+            about: "Claude Code's permission mode (default: acceptEdits)",
+        },
+        Flag {
+            long: "allow",
+            value: "TOOL",
+            about: "a tool, or Bash(git *): needs no question (repeatable)",
+        },
+        Flag { long: "json", value: "", about: "the result as one JSON document" },
+        Flag { long: "progress", value: "HOW", about: "bar, plain or none, on standard error" },
+        Flag { long: "events", value: "WHERE", about: "a file, or fd:N: one JSON line an event" },
+        Flag { long: "id", value: "ID", about: "the dispatch's id, chosen by the caller" },
+        Flag { long: "title", value: "T", about: "the dispatch's title in lists" },
+        Flag { long: "tool-use-id", value: "U", about: "the tool use that gave the task away" },
+        Flag {
+            long: "retries",
+            value: "N",
+            about: "how often Claude Code itself retries after an API error",
+        },
+        Flag { long: "tied", value: "", about: "stop when standard input ends or the caller dies" },
+        Flag { long: "wait-quota", value: "", about: "wait until a used-up quota is renewed" },
+        Flag { long: "keep-background", value: "", about: "leave the worker's background processes running" },
+        Flag { long: "nested", value: "", about: "run although this already is a worker" },
+        Flag { long: "explain", value: "", about: "print what would run" },
+    ],
+    takes_keys: false,
+    more: "\
+Standard output carries the result only: the worker's summary, or with --json one document.
+
+examples:
+  mo-spawn glm --task task.md --check 'cargo test' --timeout 20m
+  echo 'write a test for src/parse.rs' | mo-spawn glm --task - --check 'cargo test' --json
+
+files:
+  $CLAUDE_WORKERS_ROOT/.dispatch/MONTH/ID.json     the record; beside it ID.prompt and ID.events
+
+exit codes: 0 done, 1 failed, denied or a check failed, 69 provider or quota, 75 a limit was reached,
+77 the key is refused, 124 timed out, 130 cancelled",
+};
+
+/// Where the task's text comes from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// What bounds a run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Limits {
+    /// Time at work.
+    pub time: Option<Duration>,
+    /// Money, by our price list.
+    pub money: Option<Money>,
+    /// Fresh tokens.
+    pub tokens: Option<u64>,
+    /// Answers of the model.
+    pub turns: Option<u32>,
+    /// Bytes that Claude Code prints.
+    pub output: Option<u64>,
+}
+
+/// How the course is shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Progress {
+    /// One live line.
+    Bar,
+    /// A line an event.
+    Plain,
+    /// Not at all.
+    None,
+}
+
+/// A task and how it is run.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The worker.
+    pub worker: Name,
+    /// Where the text comes from.
+    pub source: Source,
+    /// What judges the work.
+    pub checks: Vec<String>,
+    /// How often it is tried.
+    pub attempts: u32,
+    /// Whether the checks also run before.
+    pub baseline: bool,
+    /// What bounds it.
+    pub limits: Limits,
+    /// A model or tier.
+    pub model: Option<String>,
+    /// How hard it thinks.
+    pub effort: Option<String>,
+    /// What is added to the system prompt.
+    pub system_prompt: Option<PathBuf>,
+    /// The only files it may change.
+    pub files: Vec<String>,
+    /// Claude Code's permission mode.
+    pub permission_mode: Option<String>,
+    /// What needs no question.
+    pub allow: Vec<String>,
+    /// Whether the result is JSON.
+    pub json: bool,
+    /// How the course is shown; nothing leaves it to the terminal.
+    pub progress: Option<Progress>,
+    /// Where events go, beside their file.
+    pub events: Option<String>,
+    /// The id chosen by the caller.
+    pub id: Option<DispatchId>,
+    /// The title for lists.
+    pub title: Option<String>,
+    /// The tool use that gave it away.
+    pub tool_use_id: Option<String>,
+    /// The client's own retries.
+    pub retries: Option<u32>,
+    /// Whether it dies with its caller.
+    pub tied: bool,
+    /// Whether a used-up quota is waited for.
+    pub wait_quota: bool,
+    /// Whether what the worker left running stays.
+    pub keep_background: bool,
+    /// Whether a worker may start this one.
+    pub nested: bool,
+    /// Whether it is only told.
+    pub explain: bool,
+}
+
+impl Task {
+    /// Reads the command line but for the worker's name.
+    pub(super) fn parse(words: Vec<OsString>, name: Option<OsString>) -> Result<Request> {
+        let matches = match PROGRAM.parse(words)? {
+            shared::args::Request::Print(text) => return Ok(Request::Print(text)),
+            shared::args::Request::Run(matches) => matches,
+        };
+        let name = name.ok_or_else(no_name)?;
+        let task = Self::of(&matches, Name::parse(&name.to_string_lossy())?)?;
+        Ok(Request::Manage(Box::new(task)))
+    }
+
+    fn of(matches: &Matches, worker: Name) -> Result<Self> {
+        let text = |flag: &str| matches.value(flag).map(str::to_owned);
+        let all = |flag: &str| matches.values(flag).map(str::to_owned).collect::<Vec<_>>();
+        Ok(Self {
+            worker,
+            source: match matches.value(super::TASK) {
+                Some("-") | None => Source::Stdin,
+                Some(path) => Source::File(PathBuf::from(path)),
+            },
+            checks: all("check"),
+            attempts: matches
+                .value("attempts")
+                .map_or(Ok(ATTEMPTS), |typed| amount::number("attempts", typed, 20))?,
+            baseline: matches.has("baseline"),
+            limits: limits(matches)?,
+            model: model(matches)?,
+            effort: text("effort"),
+            system_prompt: matches.value("system-prompt-file").map(PathBuf::from),
+            files: all("files"),
+            permission_mode: text("permission-mode"),
+            allow: all("allow"),
+            json: matches.has("json"),
+            progress: matches.value("progress").map(progress).transpose()?,
+            events: text("events"),
+            id: matches.value("id").map(DispatchId::parse).transpose()?,
+            title: text("title"),
+            tool_use_id: text("tool-use-id"),
+            retries: matches.value("retries").map(retries).transpose()?,
+            tied: matches.has("tied"),
+            wait_quota: matches.has("wait-quota"),
+            keep_background: matches.has("keep-background"),
+            nested: matches.has("nested"),
+            explain: matches.has("explain"),
+        })
+    }
+
+    /// The same as a launch in pass-through takes it, with these words for Claude Code.
+    pub fn through(&self, claude: Vec<OsString>) -> Options {
+        Options {
+            worker: self.worker.clone(),
+            claude,
+            id: self.id.clone(),
+            title: self.title.clone(),
+            retries: self.retries,
+            keep_background: self.keep_background,
+            nested: self.nested,
+        }
+    }
+}
+
+fn limits(matches: &Matches) -> Result<Limits> {
+    let count = |flag: &str| matches.value(flag).map(|typed| amount::count(flag, typed)).transpose();
+    Ok(Limits {
+        time: matches.value("timeout").map(|typed| amount::time("timeout", typed)).transpose()?,
+        money: matches.value("budget-usd").map(|typed| amount::dollars("budget-usd", typed)).transpose()?,
+        tokens: count("budget-tokens")?,
+        turns: matches
+            .value("max-turns")
+            .map(|typed| amount::number("max-turns", typed, 100_000))
+            .transpose()?,
+        output: count("max-output-bytes")?,
+    })
+}
+
+/// `--tier` is a model's name that must be a tier.
+fn model(matches: &Matches) -> Result<Option<String>> {
+    match (matches.value("tier"), matches.value("model")) {
+        (Some(_), Some(_)) => Err(Error::new(Exit::Usage, "--tier and --model exclude each other")),
+        (Some(tier), None) => Tier::parse(tier).map(|tier| Some(tier.name().to_owned())),
+        (None, model) => Ok(model.map(str::to_owned)),
+    }
+}
+
+fn progress(typed: &str) -> Result<Progress> {
+    match typed {
+        "bar" => Ok(Progress::Bar),
+        "plain" => Ok(Progress::Plain),
+        "none" => Ok(Progress::None),
+        _ => Err(Error::new(Exit::Usage, "--progress is one of bar, plain and none")),
+    }
+}
