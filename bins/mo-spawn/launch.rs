@@ -18,7 +18,7 @@ use shared::world::World;
 use crate::foreign;
 use crate::key;
 use crate::model;
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::redirect;
 use crate::sitting::{Asked, Sitting};
 
@@ -97,6 +97,12 @@ impl Launch {
             session,
         })
     }
+}
+
+/// Prepares a launch in our own directory, and does this with it.
+pub fn then(options: &Options, act: fn(&World, &Launch) -> Result<Exit>) -> Result<Exit> {
+    let world = World::of_process(options::NAME)?;
+    act(&world, &Launch::prepare(&world, options, &world.cwd())?)
 }
 
 fn refuse_nesting(world: &World, options: &Options) -> Result<()> {

@@ -29,8 +29,7 @@ use shared::program;
 use shared::say::Say;
 use shared::world::World;
 
-use crate::launch::Launch;
-use crate::options::{Options, Request};
+use crate::options::Request;
 
 fn main() -> ExitCode {
     let say = Say::new(options::NAME);
@@ -50,13 +49,8 @@ fn run(say: Say) -> Result<Exit> {
     }
     match Request::parse(words)? {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),
-        Request::Explain(options) => launched(&options, explain::print),
-        Request::Run(options) => launched(&options, supervise::run),
+        Request::Explain(options) => launch::then(&options, explain::print),
+        Request::Run(options) => launch::then(&options, supervise::run),
         Request::Manage(task) => managed::run(&World::of_process(options::NAME)?, &task),
     }
-}
-
-fn launched(options: &Options, act: fn(&World, &Launch) -> Result<Exit>) -> Result<Exit> {
-    let world = World::of_process(options::NAME)?;
-    act(&world, &Launch::prepare(&world, options, &world.cwd())?)
 }
