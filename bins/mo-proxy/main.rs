@@ -7,6 +7,8 @@ mod config;
 mod route;
 #[cfg_attr(not(test), expect(dead_code, reason = "requests to providers are shaped by it"))]
 mod transform;
+#[cfg_attr(not(test), expect(dead_code, reason = "requests to providers are held to it"))]
+mod limits;
 mod wire;
 mod upstream;
 mod token;
