@@ -10,7 +10,6 @@ mod launch;
 mod managed;
 mod model;
 mod options;
-#[expect(dead_code, reason = "managed mode, which comes after it, asks it")]
 mod policy;
 mod redirect;
 mod roles;
