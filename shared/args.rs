@@ -48,7 +48,7 @@ pub struct Command {
 pub struct Flag {
     /// Its long name, without dashes.
     pub long: &'static str,
-    /// Its value as it is shown, like `URL`; empty for a flag without a value.
+    /// Its value as it is shown, like `URL`; empty for a flag without a value, `[=URL]` for one that may be left out.
     pub value: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
@@ -149,6 +149,14 @@ impl Program {
     }
 
     fn value(&self, flag: &Flag, parser: &mut lexopt::Parser) -> Result<String> {
+        if flag.value.starts_with('[') {
+            return match parser.optional_value() {
+                None => Ok(String::new()),
+                Some(value) => value
+                    .into_string()
+                    .map_err(|_| self.wrong(format!("the value of --{} is not valid UTF-8", flag.long))),
+            };
+        }
         let missing = || self.wrong(format!("--{} needs a value: --{0} {}", flag.long, flag.value));
         let value = parser.value().map_err(|_| missing())?;
         value.into_string().map_err(|value| {
@@ -269,7 +277,8 @@ fn push_flags(text: &mut String, flags: &[&Flag]) {
     for flag in flags.iter().copied().chain(&STANDARD) {
         if !seen.contains(&flag.long) {
             seen.push(flag.long);
-            let value = if flag.value.is_empty() { String::new() } else { format!(" {}", flag.value) };
+            let joined = flag.value.is_empty() || flag.value.starts_with('[');
+            let value = if joined { flag.value.to_owned() } else { format!(" {}", flag.value) };
             rows.push((format!("--{}{value}", flag.long), flag.about));
         }
     }
@@ -305,7 +314,10 @@ mod tests {
                 operands: "OLD NEW",
                 takes: (2, 2),
                 about: "renames",
-                flags: &[Flag { long: "note", value: "N", about: "a note" }],
+                flags: &[
+                    Flag { long: "note", value: "N", about: "a note" },
+                    Flag { long: "tree", value: "[=BASE]", about: "a tree" },
+                ],
             },
         ],
         flags: &[Flag { long: "json", value: "", about: "as JSON" }],
@@ -330,6 +342,16 @@ mod tests {
         assert_eq!((matches.operand(0).unwrap(), matches.operand(1).unwrap()), ("a", "b"));
         assert_eq!(matches.value("note"), Some("x"));
         assert!(matches.has("json"));
+    }
+
+    #[test]
+    fn a_value_that_may_be_left_out_is_only_taken_behind_an_equals_sign() {
+        for (words, value) in [(["rename", "--tree", "a", "b"], ""), (["rename", "--tree=x", "a", "b"], "x")]
+        {
+            let Request::Run(matches) = parse(&words).unwrap() else { panic!() };
+            assert_eq!(matches.value("tree"), Some(value));
+            assert_eq!(matches.operands().len(), 2);
+        }
     }
 
     #[test]

@@ -125,6 +125,12 @@ fn stored(worker: &Worker) -> Option<Secret> {
     }
 }
 
+/// The keys of all workers, for a process that must see none.
+pub fn all_keys(world: &World) -> Vec<Secret> {
+    let roster = roster::read(&world.paths).unwrap_or_default();
+    roster.into_iter().filter_map(|entry| entry.worker.ok()).filter_map(|worker| stored(&worker)).collect()
+}
+
 /// The keys of all other workers. One that cannot be read cannot have leaked from there either.
 fn foreign_keys(world: &World, worker: &Worker) -> Vec<Secret> {
     let roster = roster::read(&world.paths).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! mo-spawn: one task on one worker: launch Claude Code as that worker, pass everything through, leave a record.
 
+mod best_of;
 mod dispatches;
 mod explain;
 mod foreign;

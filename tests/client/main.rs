@@ -8,6 +8,7 @@
 
 mod ability;
 mod accounts;
+mod best_of;
 mod console;
 mod dispatch;
 mod doctor;
@@ -18,6 +19,7 @@ mod install;
 mod isolation;
 mod managed;
 mod outcome;
+mod own_tree;
 mod plugin;
 mod project;
 mod savings;

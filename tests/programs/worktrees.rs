@@ -251,6 +251,29 @@ fn a_tree_in_use_is_left_alone() {
 }
 
 #[test]
+fn a_worker_that_outlived_its_mo_spawn_still_uses_its_tree() {
+    let scene = Scene::new();
+    let (id, tree) = scene.tree();
+    let script = "cat /proc/$$/stat 2>/dev/null || ps -o lstart= -p $$; echo up; read x";
+    let mut worker = scene.world.command("/bin/sh").args(["-c", script]).stdin_held_open().spawn();
+    worker.wait_for_stdout("up");
+    let said = worker.stdout();
+    let line = said.lines().next().unwrap();
+    let started = line.rsplit_once(") ").and_then(|(_, rest)| rest.split_whitespace().nth(19));
+    let record = json!({
+        "version": 1, "id": id, "worker": "w", "status": "running", "pid": worker.id(),
+        "start_time": started.unwrap_or(line.trim()),
+    });
+    scene.world.write(format!(".claude-workers/.dispatch/2026-12/{id}.json"), record.to_string());
+    let (state, why) = scene.state(&["--prune"]);
+    assert!(state == "in use" && why.contains("worker w"), "{state}: {why}");
+    worker.close_stdin();
+    worker.wait();
+    assert_eq!(scene.state(&["--prune"]).0, "empty");
+    assert!(!tree.exists());
+}
+
+#[test]
 fn a_repository_that_moved_or_went_is_told_and_its_trees_stay() {
     let scene = Scene::new();
     let (_, tree) = scene.tree();

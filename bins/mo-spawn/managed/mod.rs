@@ -7,15 +7,16 @@ mod client;
 mod ending;
 mod engine;
 mod events;
+mod files;
 mod frame;
-mod gate;
-mod inbox;
+pub mod gate;
+pub mod inbox;
 mod journal;
 mod lines;
 mod meter;
 mod outcome;
 mod policy;
-mod prompt;
+pub mod prompt;
 mod screen;
 mod speech;
 mod talk;
@@ -28,7 +29,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
+use globset::GlobSet;
 use shared::clock::rfc3339;
+use shared::dispatch_id::DispatchId;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::flatten::paragraphs;
@@ -40,6 +43,7 @@ use shared::session_files::{self, Before};
 use shared::transcript;
 use shared::world::World;
 
+use crate::best_of;
 use crate::explain;
 use crate::launch::Launch;
 use crate::options::Task;
@@ -60,12 +64,36 @@ const SUMMARY: usize = 512 << 10;
 
 /// Runs a task to its end.
 pub fn run(world: &World, task: &Task) -> Result<Exit> {
+    if let Some(field) = task.best_of.as_ref().filter(|_| !task.explain) {
+        return best_of::run(world, task, field);
+    }
     let only = work::globs(&task.files)?;
-    let launch = Launch::prepare(world, &task.through(arguments::of(task)), &world.cwd())?;
     if task.explain {
+        let launch = Launch::prepare(world, &task.through(arguments::of(task)), &world.cwd())?;
         return explain::print(world, &launch);
     }
     let text = prompt::read(&task.source)?;
+    let id = task.id.clone().unwrap_or_else(|| DispatchId::new(world.clock.now()));
+    let task = Task { id: Some(id.clone()), ..task.clone() };
+    let mut place = Some(Workplace::of(world, &task, &id)?);
+    let exit = play(world, &task, &text, &mut place, only.as_ref());
+    // It never came to the work.
+    if let Some(place) = place {
+        place.abandon(world);
+    }
+    exit
+}
+
+/// Prepares everything, takes the place, and does the work there.
+fn play(
+    world: &World,
+    task: &Task,
+    text: &str,
+    place: &mut Option<Workplace>,
+    only: Option<&GlobSet>,
+) -> Result<Exit> {
+    let directory = place.as_ref().map_or_else(|| world.cwd(), |place| place.directory.clone());
+    let launch = Launch::prepare(world, &task.through(arguments::of(task)), &directory)?;
     let meter = meter(world, task, &launch)?;
     let slot = slot::take(&world.paths, &launch.worker)?;
     let (sender, inputs) = inbox::open();
@@ -77,14 +105,17 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
     process::adopt_orphans();
     let session = launch.session.clone().ok_or_else(|| Error::new(Exit::Bug, "a task without a session"))?;
     let before = session_files::mark(&launch.worker.projects(), &session);
-    let prompt = prompt::task(&text, &task.files, &task.checks);
+    let prompt = prompt::task(text, &task.files, &task.checks);
     let screen = Screen::new(world, task.progress, launch.worker.name.as_str());
-    let journal = Journal::open(world, &launch, task, &prompt, screen)?;
+    let mut journal = Journal::open(world, &launch, task, &prompt, screen)?;
     let door = launch.dispatch.as_ref().map(|id| Door::open(&world.env, id, &sender)).transpose()?;
+    let place = place.take().ok_or_else(|| Error::new(Exit::Bug, "a task without a place"))?;
+    place.note_in(&mut journal.record);
+    journal.save();
     let mut engine = Engine {
         task,
         session,
-        place: Workplace::new(world.cwd(), world.paths.root()?.to_owned()),
+        place,
         journal,
         meter,
         talk: Talk::default(),
@@ -103,7 +134,7 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
         denied: BTreeSet::new(),
         launch,
     };
-    let ending = engine.work(&prompt, only.as_ref());
+    let ending = engine.work(&prompt, only);
     let exit = close(world, engine, ending, &before);
     drop(door);
     exit
@@ -147,17 +178,25 @@ fn close(world: &World, mut engine: Engine, ending: Ending, before: &Before) -> 
     let record = &mut engine.journal.record;
     record.status = Some(ending.status);
     record.error = ending.error;
-    record.files = engine.place.changed().unwrap_or_default();
+    let merge = engine.place.finish(world, record);
     record.exit_code = Some(ending::exit(record).code().into());
-    if ending.status == Status::Quota {
+    if record.status == Some(Status::Quota) {
         let at = engine.talk.resets_at.and_then(|at| jiff::Timestamp::from_second(at).ok());
         record.resets_at = at.map(rfc3339);
     }
     let reason = record.error.as_ref().map(|error| error.text.clone());
-    engine.journal.attempted(ending.status, reason);
+    let status = record.status.unwrap_or(Status::Failed);
+    engine.journal.attempted(status, reason);
     let trouble = engine.journal.close();
     let (record, path) = (&engine.journal.record, &engine.journal.path);
-    outcome::tell(world, record, path, None, engine.task.json, engine.journal.screen.is_silent())?;
+    outcome::tell(
+        world,
+        record,
+        path,
+        merge.as_deref(),
+        engine.task.json,
+        engine.journal.screen.is_silent(),
+    )?;
     // The run counts whatever happens to its record.
     if let Some(trouble) = trouble {
         world.say.error(&trouble);

@@ -108,7 +108,10 @@ fn aside(world: &World, record: &Record, merge: Option<&str>) {
     }
     world.say.note(&used(record));
     if let Some(merge) = merge {
-        world.say.hint(merge);
+        let (base, branch) = (record.base_commit.as_deref(), record.branch.as_deref().unwrap_or_default());
+        let base = base.and_then(|base| base.get(..10)).unwrap_or("HEAD");
+        world.say.hint(&format!("look: git diff {base}...{branch}"));
+        world.say.hint(&format!("take: {merge}   (or as one commit: git merge --squash {branch})"));
     }
     let trouble = record.error.as_ref().and_then(|error| Trouble::named(&error.kind));
     if let Some(trouble) = trouble {

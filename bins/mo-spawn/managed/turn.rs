@@ -88,6 +88,7 @@ impl Engine<'_> {
         let client = client.map_err(|error| Ending::of(Status::Failed, "start", error.to_string()))?;
         self.started = number;
         self.journal.started(client.pid);
+        self.place.settle();
         self.client = Some(client);
         self.talk.told(uuid);
         self.resume_from_now_on();

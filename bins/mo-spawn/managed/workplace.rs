@@ -1,90 +1,176 @@
-//! Where the work happens, and what was changed there: told by comparing the directory before and after.
+//! Where the work happens, what was changed there, and how it is kept: in a work tree of its own, or in the caller's
+//! directory as it stands.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread::{self, JoinHandle};
 
-/// So many files are remembered; of a larger directory nothing is told.
-const MOST: usize = 10_000;
-/// Directories whose files are nobody's work.
-const PASSED_OVER: &[&str] = &[".git", "node_modules", "target", ".venv", "__pycache__"];
+use shared::dispatch_id::DispatchId;
+use shared::error::{Error, Result};
+use shared::exit::Exit;
+use shared::record::{Failure, Record, Status};
+use shared::world::World;
+
+use super::files::Files;
+use crate::options::Task;
+use crate::worktree::{Left, Message, Snapshot, Worktree};
 
 /// The place.
 #[derive(Debug)]
 pub struct Workplace {
     /// The directory that the worker and the checks run in.
     pub directory: PathBuf,
-    ours: PathBuf,
-    before: Option<Snapshot>,
+    ground: Ground,
 }
 
-/// What tells one state of a file from another.
-type Mark = (u64, i64, i64, u64);
-type Snapshot = BTreeMap<Box<str>, Mark>;
+#[derive(Debug)]
+enum Ground {
+    /// A tree of its own.
+    Tree(Box<Worktree>),
+    /// The caller's directory, as it was: taken down while Claude Code starts.
+    Here(std::sync::Mutex<Option<JoinHandle<Before>>>, OnceLock<Before>),
+}
+
+/// The caller's directory before.
+#[derive(Debug)]
+enum Before {
+    Git(Snapshot),
+    Files(Files),
+    Unknown(Error),
+}
+
+impl Before {
+    fn of(world: &World) -> Self {
+        let directory = world.cwd();
+        let files = || Self::Files(Files::of(&directory, world.paths.root().unwrap_or(Path::new("/"))));
+        match Snapshot::of(world, &directory) {
+            Ok(Some(snapshot)) => Self::Git(snapshot),
+            Ok(None) => files(),
+            // Without git there is still something to tell.
+            Err(error) if error.exit() == Exit::Config => files(),
+            Err(error) => Self::Unknown(error),
+        }
+    }
+}
 
 impl Workplace {
-    /// This directory, as it is now; what lies in `ours` is nobody's work.
-    pub fn new(directory: PathBuf, ours: PathBuf) -> Self {
-        let before = snapshot(&directory, &ours);
-        Self { directory, ours, before }
+    /// The place for this task. Must be left with `finish` or `abandon`.
+    pub fn of(world: &World, task: &Task, id: &DispatchId) -> Result<Self> {
+        if let Some(base) = &task.worktree {
+            let tree = Worktree::create(
+                world,
+                &world.cwd(),
+                id,
+                Some(base.as_str()).filter(|base| !base.is_empty()),
+            )?;
+            for note in &tree.notes {
+                world.say.note(note);
+            }
+            return Ok(Self { directory: tree.workdir.clone(), ground: Ground::Tree(Box::new(tree)) });
+        }
+        let taken = world.clone();
+        let before = thread::Builder::new()
+            .spawn(move || Before::of(&taken))
+            .map_err(|error| Error::new(Exit::Io, "cannot start a thread").because(&error))?;
+        let ground = Ground::Here(std::sync::Mutex::new(Some(before)), OnceLock::new());
+        Ok(Self { directory: world.cwd(), ground })
     }
 
-    /// The files that were made, changed or removed since; nothing where the directory is too large to tell.
+    /// Waits until it is known how things were. Claude Code takes longer to come to its first tool.
+    pub fn settle(&self) {
+        self.before();
+    }
+
+    fn before(&self) -> Option<&Before> {
+        let Ground::Here(handle, before) = &self.ground else { return None };
+        Some(before.get_or_init(|| {
+            let handle = handle.lock().ok().and_then(|mut handle| handle.take());
+            let lost = || Before::Unknown(Error::new(Exit::Bug, "how the files were is not known"));
+            handle.and_then(|handle| handle.join().ok()).unwrap_or_else(lost)
+        }))
+    }
+
+    /// The files that were made, changed or removed; nothing where that cannot be told.
     pub fn changed(&self) -> Option<Vec<String>> {
-        let before = self.before.as_ref()?;
-        let now = snapshot(&self.directory, &self.ours)?;
-        let made = now.iter().filter(|(path, mark)| before.get(*path) != Some(mark)).map(|(path, _)| path);
-        let gone = before.keys().filter(|path| !now.contains_key(*path));
-        let mut changed: Vec<String> = made.chain(gone).map(ToString::to_string).collect();
-        changed.sort();
-        Some(changed)
+        match (&self.ground, self.before()) {
+            (Ground::Tree(tree), _) => tree.changed_files().ok(),
+            (_, Some(Before::Git(snapshot))) => snapshot.changed().ok(),
+            (_, Some(Before::Files(files))) => files.changed(),
+            _ => None,
+        }
     }
-}
 
-fn snapshot(top: &Path, ours: &Path) -> Option<Snapshot> {
-    let mut seen = Snapshot::new();
-    let mut open = vec![top.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            if kind.is_dir() {
-                if path != ours && !PASSED_OVER.iter().any(|name| entry.file_name() == *name) {
-                    open.push(path);
+    /// Writes down where it is.
+    pub fn note_in(&self, record: &mut Record) {
+        record.cwd = self.directory.to_string_lossy().into_owned();
+        if let Ground::Tree(tree) = &self.ground {
+            record.repo = Some(tree.repo.to_string_lossy().into_owned());
+            record.worktree = Some(tree.path.to_string_lossy().into_owned());
+            record.branch = Some(tree.branch.clone());
+            record.base_commit = Some(tree.base_commit.clone());
+        }
+    }
+
+    /// Leaves it after the work: what was done well is committed, everything else stays as it is. Tells how to take
+    /// the work over.
+    pub fn finish(self, world: &World, record: &mut Record) -> Option<String> {
+        if let Some(Before::Unknown(error)) = self.before() {
+            world.say.error(error);
+        }
+        match self.changed() {
+            Some(files) => record.files = files,
+            None => world.say.note("which files were changed is not known"),
+        }
+        let Ground::Tree(mut tree) = self.ground else { return None };
+        if record.status == Some(Status::Done) {
+            match tree.commit(&message(record)) {
+                Ok(commit) => record.commit = commit,
+                Err(error) => {
+                    record.status = Some(Status::Failed);
+                    record.error = Some(Failure { kind: "commit".to_owned(), text: error.to_string() });
                 }
-                continue;
             }
-            if seen.len() == MOST {
-                return None;
+            for note in &tree.notes {
+                world.say.note(note);
             }
-            let Ok(meta) = entry.metadata() else { continue };
-            let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
-            seen.insert(name.into(), (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino()));
+        }
+        let (branch, path) = (tree.branch.clone(), tree.path.clone());
+        match tree.leave(world) {
+            Ok(Left::Removed) => {
+                (record.worktree, record.branch) = (None, None);
+                None
+            }
+            Ok(Left::Committed) => Some(format!("git merge {branch}")),
+            Ok(Left::Uncommitted) => {
+                world.say.note(&format!("work that is not committed stays in {}", path.display()));
+                record.commit.is_some().then(|| format!("git merge {branch}"))
+            }
+            Err(error) => {
+                world.say.error(&error);
+                None
+            }
         }
     }
-    Some(seen)
+
+    /// Leaves it before anything was done.
+    pub fn abandon(self, world: &World) {
+        self.before();
+        if let Ground::Tree(tree) = self.ground
+            && let Err(error) = tree.leave(world)
+        {
+            world.say.error(&error);
+        }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn made_changed_and_removed_files_are_told() {
-        let home = tempfile::tempdir().unwrap();
-        let file = |name: &str| home.path().join(name);
-        fs::create_dir_all(file("a/node_modules")).unwrap();
-        for name in ["same", "a/changed", "gone"] {
-            fs::write(file(name), "1").unwrap();
-        }
-        fs::create_dir(file("ours")).unwrap();
-        let place = Workplace::new(home.path().to_owned(), file("ours"));
-        fs::write(file("ours/record"), "1").unwrap();
-        fs::write(file("a/changed"), "22").unwrap();
-        fs::write(file("a/new"), "1").unwrap();
-        fs::write(file("a/node_modules/x"), "1").unwrap();
-        fs::remove_file(file("gone")).unwrap();
-        assert_eq!(place.changed().unwrap(), ["a/changed", "a/new", "gone"]);
+fn message(record: &Record) -> Message {
+    let first =
+        record.summary.as_deref().and_then(|summary| summary.lines().find(|line| !line.trim().is_empty()));
+    Message {
+        title: record.title.clone().or_else(|| first.map(str::to_owned)),
+        summary: record.summary.clone(),
+        dispatch: record.id.clone(),
+        worker: record.worker.clone(),
+        model: record.model.clone(),
     }
 }

@@ -12,6 +12,8 @@ use shared::money::Money;
 use shared::name::Name;
 use shared::tier::Tier;
 
+use crate::best_of::Field;
+
 use super::{NAME, Options, Request, amount, no_name, retries};
 
 /// How often a task is tried when nobody says.
@@ -41,6 +43,21 @@ pub(super) static PROGRAM: Program = Program {
         Flag { long: "model", value: "M", about: "a model or a tier" },
         Flag { long: "effort", value: "E", about: "how hard it thinks: low, medium, high, xhigh or max" },
         Flag { long: "system-prompt-file", value: "FILE", about: "added to Claude Code's system prompt" },
+        Flag {
+            long: "worktree",
+            value: "[=BASE]",
+            about: "work in a git work tree of its own, from HEAD or BASE",
+        },
+        Flag {
+            long: "best-of",
+            value: "N|NAMES",
+            about: "run it N times, or by each of these: the first that passes wins",
+        },
+        Flag {
+            long: "judge",
+            value: "CMD",
+            about: "of those that pass, the one for which CMD prints the highest number wins",
+        },
         Flag { long: "files", value: "GLOB", about: "the only files it may change (repeatable)" },
         Flag {
             long: "permission-mode",
@@ -76,6 +93,8 @@ Standard output carries the result only: the worker's summary, or with --json on
 examples:
   mo-spawn glm --task task.md --check 'cargo test' --timeout 20m
   echo 'write a test for src/parse.rs' | mo-spawn glm --task - --check 'cargo test' --json
+  mo-spawn glm --task task.md --worktree --check 'cargo test'    (then: git merge mo/ID)
+  mo-spawn --best-of glm,kimi --task task.md --check 'cargo test'
 
 files:
   $CLAUDE_WORKERS_ROOT/.dispatch/MONTH/ID.json     the record; beside it ID.prompt and ID.events
@@ -140,6 +159,12 @@ pub struct Task {
     pub effort: Option<String>,
     /// What is added to the system prompt.
     pub system_prompt: Option<PathBuf>,
+    /// Whether it works in a tree of its own, and from which commit; nothing said is HEAD.
+    pub worktree: Option<String>,
+    /// Who else does the same side by side.
+    pub best_of: Option<Field>,
+    /// What says how good their work is.
+    pub judge: Option<String>,
     /// The only files it may change.
     pub files: Vec<String>,
     /// Claude Code's permission mode.
@@ -170,18 +195,60 @@ pub struct Task {
     pub nested: bool,
     /// Whether it is only told.
     pub explain: bool,
+    /// The command line but for the worker's name.
+    pub given: Vec<OsString>,
 }
+
+/// What a run that takes part in a contest gets from us instead.
+const NOT_SHARED: &[&str] =
+    &["task", "best-of", "judge", "json", "progress", "id", "title", "tied", "worktree", "explain"];
 
 impl Task {
     /// Reads the command line but for the worker's name.
     pub(super) fn parse(words: Vec<OsString>, name: Option<OsString>) -> Result<Request> {
-        let matches = match PROGRAM.parse(words)? {
+        let matches = match PROGRAM.parse(words.clone())? {
             shared::args::Request::Print(text) => return Ok(Request::Print(text)),
             shared::args::Request::Run(matches) => matches,
         };
-        let name = name.ok_or_else(no_name)?;
-        let task = Self::of(&matches, Name::parse(&name.to_string_lossy())?)?;
+        let named = name.map(|name| Name::parse(&name.to_string_lossy())).transpose()?;
+        let field = matches.value("best-of").map(|said| Field::parse(said, named.as_ref())).transpose()?;
+        let first = field.as_ref().and_then(|field| field.workers().first().cloned());
+        let worker = named.or(first).ok_or_else(no_name)?;
+        let task = Self { best_of: field, given: words, ..Self::of(&matches, worker)? };
+        task.refuse_what_does_not_go_together()?;
         Ok(Request::Manage(Box::new(task)))
+    }
+
+    fn refuse_what_does_not_go_together(&self) -> Result<()> {
+        let wrong = |what| Err(Error::new(Exit::Usage, what));
+        match &self.best_of {
+            Some(_) if self.id.is_some() => wrong("--id names one dispatch, and --best-of starts several"),
+            None if self.judge.is_some() => {
+                wrong("--judge is for --best-of: there is nothing to choose from")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The words that every run of a contest gets: all but those that name one run, and a tree of its own.
+    pub fn shared_words(&self) -> Vec<OsString> {
+        let mut shared = Vec::new();
+        let mut words = self.given.iter();
+        while let Some(word) = words.next() {
+            let text = word.to_string_lossy();
+            let long = text.trim_start_matches("--").split('=').next().unwrap_or_default();
+            let takes_a_word =
+                !text.contains('=') && super::flag(&PROGRAM, long).is_some_and(super::takes_a_word);
+            let value = if takes_a_word { words.next() } else { None };
+            if !NOT_SHARED.contains(&long) {
+                shared.push(word.clone());
+                shared.extend(value.cloned());
+            }
+        }
+        let base = self.worktree.as_ref().filter(|base| !base.is_empty());
+        let base = base.map(|base| format!("={base}")).unwrap_or_default();
+        shared.push(format!("--worktree{base}").into());
+        shared
     }
 
     fn of(matches: &Matches, worker: Name) -> Result<Self> {
@@ -202,6 +269,9 @@ impl Task {
             model: model(matches)?,
             effort: text("effort"),
             system_prompt: matches.value("system-prompt-file").map(PathBuf::from),
+            worktree: text("worktree"),
+            best_of: None,
+            judge: text("judge"),
             files: all("files"),
             permission_mode: text("permission-mode"),
             allow: all("allow"),
@@ -217,6 +287,7 @@ impl Task {
             keep_background: matches.has("keep-background"),
             nested: matches.has("nested"),
             explain: matches.has("explain"),
+            given: Vec::new(),
         })
     }
 

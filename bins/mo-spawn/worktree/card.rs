@@ -29,7 +29,7 @@ pub struct Card {
     pub common_dir: PathBuf,
     /// The repository's own tree; nothing of a bare one.
     pub repo: Option<PathBuf>,
-    /// The tree's git directory; empty until git has made it.
+    /// The tree's git directory.
     pub git_dir: PathBuf,
     /// Below the tree's top, where the worker works.
     pub prefix: PathBuf,

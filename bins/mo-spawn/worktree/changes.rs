@@ -48,6 +48,8 @@ fn names(files: BTreeSet<PathBuf>) -> Vec<String> {
 pub struct Snapshot {
     git: Git,
     top: PathBuf,
+    /// The workers' root: what we write there is nobody's work.
+    ours: PathBuf,
     head: Option<String>,
     open: BTreeMap<PathBuf, Mark>,
 }
@@ -74,13 +76,14 @@ impl Snapshot {
         let Some(repository) = Repository::around(&git, directory)? else { return Ok(None) };
         let Some(top) = repository.top else { return Ok(None) };
         let git = git.at(&top);
-        let (head, open) = (head(&git)?, marks(&git, &top)?);
-        Ok(Some(Self { git, top, head, open }))
+        let ours = world.paths.root()?.canonicalize().unwrap_or_default();
+        let (head, open) = (head(&git)?, marks(&git, &top, &ours)?);
+        Ok(Some(Self { git, top, ours, head, open }))
     }
 
     /// The files that changed since, by their paths below the top of the repository.
     pub fn changed(&self) -> Result<Vec<String>> {
-        let now = marks(&self.git, &self.top)?;
+        let now = marks(&self.git, &self.top, &self.ours)?;
         let mut files: BTreeSet<PathBuf> = now
             .iter()
             .filter(|(path, mark)| self.open.get(*path) != Some(*mark))
@@ -106,9 +109,11 @@ fn head(git: &Git) -> Result<Option<String>> {
     Ok(answer.is_yes().then(|| answer.text()))
 }
 
-fn marks(git: &Git, top: &Path) -> Result<BTreeMap<PathBuf, Mark>> {
+fn marks(git: &Git, top: &Path, ours: &Path) -> Result<BTreeMap<PathBuf, Mark>> {
     let mut left = READ_IN_ALL;
     let entries = Status::of(git)?.entries.into_iter();
+    let entries =
+        entries.filter(|entry| ours.as_os_str().is_empty() || !top.join(&entry.path).starts_with(ours));
     Ok(entries
         .map(|entry| {
             let mark = Mark::of(&top.join(&entry.path), [entry.staged, entry.unstaged], &mut left);

@@ -1,11 +1,6 @@
 //! A dispatch's own work tree, and the files that a run changed: the real git does the work, and nothing is ever
 //! deleted that no other ref holds.
 
-#![cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "managed dispatches take this up in their own landing")
-)]
-
 mod card;
 mod changes;
 mod commit;
@@ -27,4 +22,4 @@ mod tree;
 
 pub use changes::Snapshot;
 pub use message::Message;
-pub use tree::{Left, Worktree};
+pub use tree::{Left, Worktree, discard, workdir};

@@ -52,6 +52,33 @@ pub fn remove_half_made(repository: &Git, place: &Place, card: &Card) -> Result<
     Ok(())
 }
 
+/// Takes tree and branch away with whatever they hold: their user has something better. Tells the branch's last
+/// commit, from which they can be had back until git forgets it; nothing where somebody still works there.
+pub fn discard(
+    world: &World,
+    git: &Git,
+    place: &Place,
+    card: &Card,
+    _occupied: &Lock,
+) -> Result<Option<String>> {
+    let _change = place.change()?;
+    let look = look::at(world, git, place, card)?;
+    if matches!(look.state, State::InUse(_) | State::Broken(_)) {
+        return Ok(None);
+    }
+    let repository = Repository::known(git, &card.common_dir);
+    let tree = place.tree();
+    repository.git.ask(&["worktree".as_ref(), "unlock".as_ref(), tree.as_os_str()])?;
+    let words = ["worktree", "remove", "--force"];
+    repository.git.run(&words.iter().map(AsRef::as_ref).chain([tree.as_os_str()]).collect::<Vec<_>>())?;
+    if let Some(tip) = &look.tip {
+        let own = format!("refs/heads/{}", card.branch);
+        repository.git.run(&["update-ref", "--no-deref", "-d", &own, tip])?;
+    }
+    place.forget();
+    Ok(look.tip)
+}
+
 fn remove_if(
     world: &World,
     git: &Git,

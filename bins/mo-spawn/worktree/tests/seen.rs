@@ -51,3 +51,14 @@ fn from_a_folder_below_the_top_all_of_the_repository_is_seen() {
     scene.write("a", "y");
     assert_eq!(before.changed().unwrap(), ["a", "deep/x"]);
 }
+
+#[test]
+fn what_we_write_down_ourselves_is_nobodys_work() {
+    let scene = Scene::new();
+    scene.git_at(&scene.home, &["init", "-q"]);
+    super::put(&scene.home.join(".claude-workers/.dispatch/x"), "1");
+    let before = Snapshot::of(&scene.world, &scene.home).unwrap().unwrap();
+    super::put(&scene.home.join(".claude-workers/.dispatch/y"), "1");
+    super::put(&scene.home.join("z"), "1");
+    assert_eq!(before.changed().unwrap(), ["z"]);
+}
