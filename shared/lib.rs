@@ -48,6 +48,7 @@ pub mod json_edit;
 pub mod settings;
 pub mod profile;
 pub mod worker;
+pub mod worker_key;
 pub mod roster;
 pub mod usage;
 pub mod dispatch_config;

@@ -13,10 +13,10 @@ use shared::exit::Exit;
 use shared::roster;
 use shared::secret::Secret;
 use shared::worker::{Key, Worker};
+use shared::worker_key;
 use shared::world::World;
 
 use crate::foreign;
-use crate::key;
 use crate::model;
 use crate::options::{self, Options};
 use crate::redirect;
@@ -55,7 +55,7 @@ impl Launch {
         accounts::refuse(&world.paths, &worker)?;
         let asked = Asked::of(&options.claude);
         let is_session = asked.sitting != Sitting::None;
-        let key = if is_session { key::read(&worker)? } else { stored(&worker) };
+        let key = if is_session { worker_key::read(&worker)? } else { stored(&worker) };
         if is_session {
             asked.models.iter().try_for_each(|name| model::check(&worker, name))?;
             model::check_mapped(&worker)?;

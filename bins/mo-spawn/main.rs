@@ -6,7 +6,6 @@ mod explain;
 mod foreign;
 mod journal;
 mod keeper;
-mod key;
 mod launch;
 mod managed;
 mod model;

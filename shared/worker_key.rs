@@ -1,4 +1,4 @@
-//! The worker's key at launch: out of its settings, or printed by its own command.
+//! The worker's key when it is needed: out of its settings, or printed by its own command.
 
 use std::io::{self, Read};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shared::error::{Error, Result};
-use shared::exit::Exit;
-use shared::secret::{CAP, Secret};
-use shared::worker::{Key, Worker};
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::secret::{CAP, Secret};
+use crate::worker::{Key, Worker};
 use zeroize::Zeroizing;
 
 /// A secret manager may ask the user to unlock it; longer than this nobody waits.
