@@ -5,7 +5,7 @@ CARGO_TARGET_DIR ?= target
 PROGRAMS = $(CARGO_TARGET_DIR)/programs
 DIST = dist/model-orchestration
 
-.PHONY: help build dist install uninstall demo test soak compat lint fmt bench bench-ledger bench-check
+.PHONY: help build dist install uninstall demo test soak compat lint fmt bench bench-ledger bench-proxy bench-check
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,9 @@ bench: ## measure starts and overheads (needs hyperfine and valgrind)
 
 bench-ledger: ## measure the ledger against grep on a gigabyte of transcripts (needs python3)
 	scripts/bench-ledger
+
+bench-proxy: ## measure the gateway against the direct way, and nginx where it is installed
+	scripts/bench-proxy
 
 bench-check: build ## fail when an instruction count grew by more than 10 % (needs valgrind)
 	scripts/bench --check $(PROGRAMS)
