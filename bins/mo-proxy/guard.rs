@@ -33,7 +33,7 @@ pub fn has_token(head: &Head, gateway: &Gateway) -> bool {
 /// Refuses a request without the token.
 pub fn refuse_without_token(head: &Head, gateway: &Gateway, id: &str) -> Option<Reply> {
     let message = "this needs the gateway's token in the header x-mo-token; `mo-proxy exec` sends it";
-    (!has_token(head, gateway)).then(|| Reply::error(401, message, id))
+    (!has_token(head, gateway)).then(|| Reply::error(403, message, id))
 }
 
 fn is_own_name(host: &str) -> bool {

@@ -1,16 +1,14 @@
 //! mo-proxy: a local gateway: one Claude Code session, many models, the subscription's login untouched.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "requests to providers are its first user"))]
 mod scan;
 mod config;
-#[cfg_attr(not(test), expect(dead_code, reason = "requests to providers use all of it"))]
 mod route;
-#[cfg_attr(not(test), expect(dead_code, reason = "requests to providers are shaped by it"))]
 mod transform;
 #[cfg_attr(not(test), expect(dead_code, reason = "requests to providers are held to it"))]
 mod limits;
 mod wire;
 mod upstream;
+mod live;
 mod token;
 mod request_id;
 mod stage;
@@ -18,11 +16,6 @@ mod gateway;
 mod guard;
 mod answer;
 mod forward;
-#[expect(
-    dead_code,
-    unused_imports,
-    reason = "the rooms of the audit, costs and figures stand; the stream's path hands over to them next"
-)]
 mod observe;
 mod serve;
 mod explain;
@@ -69,7 +62,7 @@ files:
   $CLAUDE_WORKERS_ROOT/.proxy/instance.json   what runs, and where it listens
   $CLAUDE_WORKERS_ROOT/.proxy/token           mode 0600; who can read it may use the gateway's own keys
 
-signals: SIGTERM and SIGINT end it once its streams have ended, or after 30 seconds; a second one at once
+signals: SIGHUP reads the configuration anew (so does a change of its file); SIGTERM and SIGINT end it once its streams have ended, or after 30 seconds; a second one at once
 
 exit codes: 0 ended as asked, 64 wrong use, 74 cannot listen there, 75 it runs already, 78 bad configuration",
 };

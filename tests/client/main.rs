@@ -22,5 +22,6 @@ mod outcome;
 mod own_tree;
 mod plugin;
 mod project;
+mod proxy;
 mod savings;
 mod stage;

@@ -1,9 +1,13 @@
 //! What the gateway answers by itself: its health, its proof, and the small calls that a client starts with.
 
+pub mod estimate;
+mod figures;
+
 use serde_json::json;
 
 use crate::gateway::Gateway;
 use crate::guard;
+use crate::live::Live;
 use crate::stage::Stage;
 use crate::wire::head::Head;
 use crate::wire::reply::Reply;
@@ -12,19 +16,29 @@ use crate::wire::reply::Reply;
 const LONGEST_CHALLENGE: usize = 256;
 
 /// Our own answer to this request, if it is for us.
-pub fn own(head: &Head, gateway: &Gateway, id: &str) -> Option<Reply> {
+pub fn own(head: &Head, gateway: &Gateway, live: &Live, id: &str) -> Option<Reply> {
     let reads = matches!(head.method(), "GET" | "HEAD");
     match head.path() {
         "/health" | "/livez" if reads => Some(health(gateway)),
         "/readyz" if reads => Some(ready(gateway)),
-        "/status" if reads => {
-            Some(guard::refuse_without_token(head, gateway, id).unwrap_or_else(|| status(gateway)))
-        }
+        "/status" | "/metrics" | "/cost" if reads => Some(internal(head, gateway, live, id)),
         "/mo/proof" if reads => Some(proof(head, gateway, id)),
         "/" if reads => Some(Reply::json(200, &json!({"service": "mo-proxy"}))),
         "/api/hello" if reads => Some(Reply::json(200, &json!({"message": "hello"}))),
         path if path.starts_with("/mo/") => Some(Reply::error(404, "there is no such path", id)),
         _ => None,
+    }
+}
+
+/// What only who holds the token may see.
+fn internal(head: &Head, gateway: &Gateway, live: &Live, id: &str) -> Reply {
+    if let Some(refusal) = guard::refuse_without_token(head, gateway, id) {
+        return refusal;
+    }
+    match head.path() {
+        "/metrics" => figures::metrics(gateway),
+        "/cost" => figures::cost(gateway),
+        _ => figures::status(gateway, live),
     }
 }
 
@@ -46,29 +60,6 @@ fn ready(gateway: &Gateway) -> Reply {
             Reply::json(503, &json!({"status": "draining", "requests": running}))
         }
     }
-}
-
-/// What it does at this moment.
-fn status(gateway: &Gateway) -> Reply {
-    let stage = match gateway.life.stage() {
-        Stage::Serving => "serving",
-        Stage::Draining | Stage::Ending => "draining",
-    };
-    Reply::json(
-        200,
-        &json!({
-            "version": 1,
-            "address": gateway.address,
-            "pid": std::process::id(),
-            "uptime_seconds": gateway.started.elapsed().as_secs(),
-            "stage": stage,
-            "requests": gateway.life.running(),
-            "upstreams": {"anthropic": {
-                "address": gateway.anthropic.pool().origin().authority,
-                "idle_connections": gateway.anthropic.pool().count(),
-            }},
-        }),
-    )
 }
 
 /// Proves that we hold the token, to somebody who holds it too.

@@ -9,8 +9,6 @@ use crate::wire::head::Head;
 use crate::wire::line::Line;
 use crate::wire::reply::Reply;
 
-/// The largest body; Anthropic's own limit is half of it.
-pub const LARGEST: usize = 64 << 20;
 /// So much is made ready for a body before its bytes come: a length alone costs a client nothing.
 const AHEAD: usize = 1 << 20;
 /// How long a client may fall silent within a body.
@@ -26,19 +24,19 @@ pub enum Trouble {
 }
 
 /// Reads the body of a request.
-pub async fn read(line: &mut Line, head: &Head, id: &str) -> Result<Vec<u8>, Trouble> {
+pub async fn read(line: &mut Line, head: &Head, id: &str, largest: u64) -> Result<Vec<u8>, Trouble> {
     if head.framing() == Framing::None {
         return Ok(Vec::new());
     }
-    if matches!(head.framing(), Framing::Length(length) if length > LARGEST as u64) {
-        return Err(too_large(id));
+    if matches!(head.framing(), Framing::Length(length) if length > largest) {
+        return Err(too_large(id, largest));
     }
     if head.expects() && line.inbox().is_empty() {
         line.send(b"HTTP/1.1 100 Continue\r\n\r\n").await.map_err(|_| Trouble::Gone)?;
     }
     match head.framing() {
         Framing::Length(length) => exactly(line, length as usize, id).await,
-        _ => chunks(line, id).await,
+        _ => chunks(line, id, largest).await,
     }
 }
 
@@ -57,7 +55,7 @@ async fn exactly(line: &mut Line, length: usize, id: &str) -> Result<Vec<u8>, Tr
     Ok(body)
 }
 
-async fn chunks(line: &mut Line, id: &str) -> Result<Vec<u8>, Trouble> {
+async fn chunks(line: &mut Line, id: &str, largest: u64) -> Result<Vec<u8>, Trouble> {
     let mut reader = Reader::new(Framing::Chunked);
     let mut body = Vec::new();
     loop {
@@ -65,8 +63,8 @@ async fn chunks(line: &mut Line, id: &str) -> Result<Vec<u8>, Trouble> {
             Trouble::Refused(Reply::error(400, "a chunk of the body is malformed", id).closing())
         })?;
         let data = line.inbox().get(step.skip..step.skip + step.data).unwrap_or_default();
-        if body.len() + data.len() > LARGEST {
-            return Err(too_large(id));
+        if (body.len() + data.len()) as u64 > largest {
+            return Err(too_large(id, largest));
         }
         body.extend_from_slice(data);
         line.used(step.skip + step.data);
@@ -88,7 +86,7 @@ async fn progress(reading: impl Future<Output = std::io::Result<usize>>, id: &st
     }
 }
 
-fn too_large(id: &str) -> Trouble {
-    let message = format!("the request is larger than {} MiB", LARGEST >> 20);
+fn too_large(id: &str, largest: u64) -> Trouble {
+    let message = format!("the request is larger than {} MiB", largest >> 20);
     Trouble::Refused(Reply::error(413, &message, id).closing())
 }

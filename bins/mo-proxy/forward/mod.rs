@@ -1,21 +1,30 @@
 //! One request, from its head to the end of its answer.
 
+mod account;
+mod ask;
 mod body;
+mod early;
+mod legs;
+mod plan;
 mod relay;
 
 use std::future::poll_fn;
+use std::pin::pin;
 
+use self::account::Account;
+use self::ask::Ask;
+use self::early::Early;
+use self::legs::{Arrived, Journey, Told};
+use self::relay::Answering;
 use crate::answer;
 use crate::gateway::Gateway;
 use crate::guard;
+use crate::route::Way;
 use crate::stage::Stage;
-use crate::upstream::failure::{Failure, Stage as Came};
-use crate::upstream::outgoing::{Outgoing, Sent};
 use crate::wire::framing::Framing;
 use crate::wire::head::Head;
 use crate::wire::line::Line;
 use crate::wire::reply::Reply;
-use crate::wire::status_line::Status;
 
 /// What becomes of the client's connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,9 +37,6 @@ pub enum After {
     Linger,
 }
 
-/// How long an upstream may take to its first byte.
-const FIRST_BYTE: std::time::Duration = std::time::Duration::from_secs(600);
-
 /// Answers a request.
 pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After {
     let id = gateway.ids.next();
@@ -38,16 +44,79 @@ pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After 
         return answer_with(line, head, &id, reply.closing()).await;
     }
     let _running = (!answer::is_health(head)).then(|| gateway.life.run());
-    let body = match body::read(line, head, &id).await {
+    let force = gateway.live();
+    let body = match body::read(line, head, &id, force.config.max_body.0).await {
         Ok(body) => body,
         Err(body::Trouble::Refused(reply)) => return answer_with(line, head, &id, reply).await,
         Err(body::Trouble::Gone) => return After::Close,
     };
-    if let Some(reply) = answer::own(head, gateway, &id) {
+    line.rest();
+    if let Some(reply) = answer::own(head, gateway, &force, &id) {
         return answer_with(line, head, &id, reply).await;
     }
-    let outgoing = gateway.anthropic.outgoing(head, body.len());
-    forward(line, head, &id, &outgoing, body).await
+    let mut early = Early::new(force.config.timeouts.ping);
+    let ask = Ask::read(head, &body);
+    let mut account = Account::open(gateway, head, &ask, &id);
+    let arrived = {
+        let route = match plan::legs(head, &ask, gateway, &force, &id) {
+            Ok(route) => route,
+            Err(reply) => {
+                account.refused(reply.status());
+                return answer_with(line, head, &id, reply).await;
+            }
+        };
+        account.along(&route);
+        // Anthropic gives its own signs of life, and its errors are worth their status.
+        let patient = ask.stream
+            && !head.is_http10()
+            && !matches!(route.legs.first(), Some(leg) if leg.way == Way::Anthropic);
+        let mut journey =
+            Journey { head, bytes: &body, ask: &ask, id: &id, gateway, live: &force, account: &mut account };
+        let mut going = pin!(journey.go(&route));
+        loop {
+            tokio::select! {
+                biased;
+                arrived = &mut going => break arrived,
+                () = poll_fn(|cx| line.poll_gone(cx)) => return After::Close,
+                () = early.due(), if patient => {
+                    if early.sign(line, &id).await.is_err() {
+                        return After::Close;
+                    }
+                }
+            }
+        }
+    };
+    // From here on nothing is asked again: a stream of minutes need not hold the request.
+    drop(ask);
+    drop(body);
+    match arrived {
+        Arrived::Answer(answer, told) => {
+            let (mut sent, status) = *answer;
+            account.answered(&status);
+            if early.has_begun() && !(status.code() == 200 && status.is_events()) {
+                let error = early::told_by(&mut sent, &status, &id).await;
+                account.ended(None);
+                return end_early(line, &error).await;
+            }
+            let begun = early.has_begun();
+            let timeouts = &force.config.timeouts;
+            let answering = Answering { head, id: &id, told: &told, timeouts, begun };
+            relay::relay(line, &answering, &mut account, sent, &status).await
+        }
+        Arrived::Own(reply, told) => {
+            account.refused(reply.status());
+            if early.has_begun() {
+                end_early(line, reply.body()).await
+            } else {
+                answer_with(line, head, &id, tell(reply, &told)).await
+            }
+        }
+    }
+}
+
+/// Ends an answer that was begun too early for anything but an error event.
+async fn end_early(line: &mut Line, error: &[u8]) -> After {
+    if early::end_with(line, error).await.is_ok() { After::Keep } else { After::Close }
 }
 
 fn refuse(head: &Head, gateway: &Gateway, id: &str) -> Option<Reply> {
@@ -61,6 +130,14 @@ fn refuse(head: &Head, gateway: &Gateway, id: &str) -> Option<Reply> {
     None
 }
 
+/// Adds what the client is told beside the answer.
+fn tell(mut reply: Reply, told: &Told) -> Reply {
+    for (name, value) in told.fields() {
+        reply = reply.with(name, value);
+    }
+    reply
+}
+
 /// Sends an answer of our own.
 async fn answer_with(line: &mut Line, head: &Head, id: &str, reply: Reply) -> After {
     let unread = reply.is_closing() && head.framing() != Framing::None;
@@ -72,41 +149,5 @@ async fn answer_with(line: &mut Line, head: &Head, id: &str, reply: Reply) -> Af
         (true, _) => After::Linger,
         (false, true) => After::Keep,
         (false, false) => After::Close,
-    }
-}
-
-async fn forward(line: &mut Line, head: &Head, id: &str, outgoing: &Outgoing, body: Vec<u8>) -> After {
-    let asked = tokio::select! {
-        biased;
-        asked = ask(outgoing, &body) => asked,
-        () = poll_fn(|cx| line.poll_gone(cx)) => return After::Close,
-    };
-    // From here on nothing is asked again: a stream of minutes need not hold the request.
-    drop(body);
-    match asked {
-        Ok((sent, status)) => relay::relay(line, head, id, sent, &status).await,
-        Err(failure) => {
-            let reply = Reply::error(failure.status(), &failure.to_string(), id);
-            answer_with(line, head, id, reply).await
-        }
-    }
-}
-
-/// Sends the request and waits for the head of the answer; once more where the connection turned out to be dead.
-async fn ask(outgoing: &Outgoing, body: &[u8]) -> Result<(Sent, Status), Failure> {
-    let mut fresh = false;
-    loop {
-        match once(outgoing, body, fresh).await {
-            Err(failure) if failure.stage == Came::Stale && !fresh => fresh = true,
-            answered => return answered,
-        }
-    }
-}
-
-async fn once(outgoing: &Outgoing, body: &[u8], fresh: bool) -> Result<(Sent, Status), Failure> {
-    let mut sent = outgoing.send(body, fresh).await?;
-    match tokio::time::timeout(FIRST_BYTE, sent.status()).await {
-        Ok(status) => status.map(|status| (sent, status)),
-        Err(_) => Err(Failure::new(Came::Silent, format!("{} did not answer in time", sent.place()))),
     }
 }

@@ -10,6 +10,9 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::After;
+use super::account::Account;
+use super::legs::Told;
+use crate::config::Timeouts;
 use crate::upstream::outgoing::Sent;
 use crate::wire::chunk;
 use crate::wire::events::{self, Watch};
@@ -20,12 +23,6 @@ use crate::wire::line::Line;
 use crate::wire::reply;
 use crate::wire::status_line::Status;
 
-/// A silent stream gets a sign of life this often: a client worries after 20 s, and gives up after 180.
-const PING: Duration = Duration::from_secs(15);
-/// How long an upstream may be silent within an answer.
-const SILENCE: Duration = Duration::from_secs(300);
-/// How long an answer may take in all.
-const TOTAL: Duration = Duration::from_secs(3600);
 /// What still comes behind the end of a message must come soon.
 const TAIL: Duration = Duration::from_millis(500);
 /// How long a client may take to read a piece.
@@ -44,45 +41,74 @@ enum Wrap {
 enum Broken {
     /// The client left, or does not read.
     Client,
-    /// The upstream stopped; why.
-    Upstream(&'static str),
+    /// The upstream stopped: in a word, and in words.
+    Upstream(&'static str, &'static str),
+}
+
+/// What an answer is given with.
+#[derive(Clone, Copy)]
+pub struct Answering<'a> {
+    /// The request's head.
+    pub head: &'a Head,
+    /// The request's id.
+    pub id: &'a str,
+    /// What the client is told beside the answer.
+    pub told: &'a Told,
+    /// How long anything may take.
+    pub timeouts: &'a Timeouts,
+    /// Whether a stream was begun before the upstream answered.
+    pub begun: bool,
 }
 
 /// Relays an answer.
-pub async fn relay(line: &mut Line, head: &Head, id: &str, mut sent: Sent, status: &Status) -> After {
+pub async fn relay(
+    line: &mut Line,
+    answering: &Answering<'_>,
+    account: &mut Account<'_>,
+    mut sent: Sent,
+    status: &Status,
+) -> After {
+    let head = answering.head;
     let wrap = match status.framing() {
+        _ if answering.begun => Wrap::Chunks,
         Framing::Chunked | Framing::Close if !head.is_http10() => Wrap::Chunks,
         _ => Wrap::Plain,
     };
-    let told = wrap == Wrap::Chunks || matches!(status.framing(), Framing::Length(_) | Framing::None);
-    let keep = head.keep_alive() && told;
-    let out = start(status, id, wrap, keep);
+    let bounded = wrap == Wrap::Chunks || matches!(status.framing(), Framing::Length(_) | Framing::None);
+    let keep = head.keep_alive() && bounded;
     let mut relay = Relay {
         line,
-        out,
+        account,
+        out: if answering.begun { Vec::new() } else { start(status, answering, wrap, keep) },
         wrap,
         watch: status.is_events().then(Watch::default),
-        timer: Box::pin(sleep_until(Instant::now() + PING)),
+        timer: Box::pin(sleep_until(Instant::now() + answering.timeouts.ping)),
+        timeouts: answering.timeouts,
         began: Instant::now(),
         heard: Instant::now(),
     };
     match relay.body(&mut sent, Reader::new(status.framing())).await {
         Ok(whole) => {
+            relay.account.ended(None);
             if whole {
                 sent.give_back(status.keep_alive());
             }
             if keep { After::Keep } else { After::Close }
         }
-        Err(Broken::Client) => After::Close,
-        Err(Broken::Upstream(why)) => {
-            relay.broken(id, why).await;
+        Err(Broken::Client) => {
+            relay.account.left();
+            After::Close
+        }
+        Err(Broken::Upstream(how, why)) => {
+            relay.account.ended(Some(how));
+            relay.broken(answering.id, why).await;
             After::Close
         }
     }
 }
 
 /// The head of the answer, as the upstream wrote it, but for what belongs to one connection alone.
-fn start(status: &Status, id: &str, wrap: Wrap, keep: bool) -> Vec<u8> {
+fn start(status: &Status, answering: &Answering<'_>, wrap: Wrap, keep: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 << 10);
     let mut line = String::with_capacity(16);
     let _ = write!(line, "HTTP/1.1 {} ", status.code());
@@ -96,7 +122,10 @@ fn start(status: &Status, id: &str, wrap: Wrap, keep: bool) -> Vec<u8> {
             _ => field::write(&mut out, name, value),
         }
     }
-    field::write(&mut out, b"x-mo-request-id", id.as_bytes());
+    field::write(&mut out, b"x-mo-request-id", answering.id.as_bytes());
+    for (name, value) in answering.told.fields() {
+        field::write(&mut out, name.as_bytes(), value.as_bytes());
+    }
     if wrap == Wrap::Chunks {
         field::write(&mut out, b"transfer-encoding", b"chunked");
     }
@@ -107,18 +136,20 @@ fn start(status: &Status, id: &str, wrap: Wrap, keep: bool) -> Vec<u8> {
     out
 }
 
-struct Relay<'a> {
+struct Relay<'a, 'g> {
     line: &'a mut Line,
+    account: &'a mut Account<'g>,
     /// What is about to be sent: the head, then piece by piece.
     out: Vec<u8>,
     wrap: Wrap,
     watch: Option<Watch>,
     timer: std::pin::Pin<Box<Sleep>>,
+    timeouts: &'a Timeouts,
     began: Instant,
     heard: Instant,
 }
 
-impl Relay<'_> {
+impl Relay<'_, '_> {
     /// Passes the body on. Tells whether the upstream's connection was read to the end of the answer.
     async fn body(&mut self, sent: &mut Sent, mut reader: Reader) -> Result<bool, Broken> {
         loop {
@@ -126,7 +157,7 @@ impl Relay<'_> {
                 let inbox = sent.line().inbox();
                 let step = reader
                     .step(inbox)
-                    .map_err(|_| Broken::Upstream("the upstream sent a malformed chunk"))?;
+                    .map_err(|_| Broken::Upstream("cut", "the upstream sent a malformed chunk"))?;
                 let data = inbox.get(step.skip..step.skip + step.data).unwrap_or_default();
                 self.pass(data);
                 sent.line().used(step.skip + step.data);
@@ -149,12 +180,18 @@ impl Relay<'_> {
                     self.finish().await?;
                     return Ok(false);
                 }
-                0 => return Err(Broken::Upstream("the upstream broke off in the middle of its answer")),
+                0 => {
+                    return Err(Broken::Upstream(
+                        "cut",
+                        "the upstream broke off in the middle of its answer",
+                    ));
+                }
             }
         }
     }
 
     fn pass(&mut self, data: &[u8]) {
+        self.account.feed(data);
         if let Some(watch) = &mut self.watch {
             watch.feed(data);
         }
@@ -173,7 +210,7 @@ impl Relay<'_> {
     async fn finish(&mut self) -> Result<(), Broken> {
         if self.watch.as_ref().is_some_and(|watch| watch.has_started() && !watch.is_over()) {
             self.flush().await?;
-            return Err(Broken::Upstream("the upstream ended its answer in the middle of a message"));
+            return Err(Broken::Upstream("cut", "the upstream ended its answer in the middle of a message"));
         }
         if self.wrap == Wrap::Chunks {
             self.out.extend_from_slice(chunk::LAST);
@@ -229,13 +266,13 @@ impl Relay<'_> {
         if self.is_over() && silent >= TAIL {
             return Ok(true);
         }
-        if now.duration_since(self.began) >= TOTAL {
-            return Err(Broken::Upstream("the answer took too long"));
+        if now.duration_since(self.began) >= self.timeouts.total {
+            return Err(Broken::Upstream("deadline", "the answer took too long"));
         }
-        if silent >= SILENCE {
-            return Err(Broken::Upstream("the upstream fell silent"));
+        if silent >= self.timeouts.idle {
+            return Err(Broken::Upstream("idle", "the upstream fell silent"));
         }
-        if silent >= PING
+        if silent >= self.timeouts.ping
             && self.wrap == Wrap::Chunks
             && let Some(watch) = &self.watch
         {
@@ -247,7 +284,7 @@ impl Relay<'_> {
             chunk::write(&mut self.out, sign);
             self.flush().await?;
         }
-        let pause = if self.is_over() { TAIL } else { PING };
+        let pause = if self.is_over() { TAIL } else { self.timeouts.ping };
         self.timer.as_mut().reset(now + pause);
         Ok(false)
     }

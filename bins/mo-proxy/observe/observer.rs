@@ -65,7 +65,7 @@ struct Board {
 pub struct Observer {
     sender: SyncSender<Message>,
     board: Arc<Board>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How the thread works.
@@ -117,7 +117,7 @@ impl Observer {
             .name("observer".to_owned())
             .spawn(move || work.run(&messages))
             .map_err(|error| Error::new(Exit::Io, "cannot start a thread").because(&error))?;
-        Ok(Self { sender, board, thread: Some(thread) })
+        Ok(Self { sender, board, thread: Mutex::new(Some(thread)) })
     }
 
     /// Hands a request over; never waits.
@@ -165,9 +165,9 @@ impl Observer {
     }
 
     /// Writes what waits, and ends.
-    pub fn close(&mut self) {
-        let _ = self.sender.send(Message::End);
-        if let Some(thread) = self.thread.take() {
+    pub fn close(&self) {
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = self.sender.send(Message::End);
             let _ = thread.join();
         }
     }

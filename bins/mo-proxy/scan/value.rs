@@ -82,6 +82,7 @@ impl<'a> Value<'a> {
     }
 
     /// The number, where it is one.
+    #[cfg(test)]
     pub fn number(self) -> Option<f64> {
         let first = self.raw().first()?;
         (first.is_ascii_digit() || *first == b'-').then(|| self.parsed())?

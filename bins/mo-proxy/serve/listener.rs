@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,33 +12,37 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 
+use crate::config::Listen;
 use crate::wire::line::Line;
 use crate::wire::stream::Stream;
 
-/// The usual port.
-const PORT: u16 = 3457;
 /// A pause when the system has no descriptor left for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where to listen.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// A port of 127.0.0.1; 0 is any that is free.
-    Port(u16),
+    /// A port of a loopback address; 0 is any that is free.
+    Port(IpAddr, u16),
     /// A unix socket.
     Socket(PathBuf),
 }
 
 impl Place {
-    /// What the command line says.
-    pub fn of(matches: &Matches) -> Result<Self> {
-        match (matches.value("port"), matches.value("socket")) {
-            (Some(_), Some(_)) => Err(Error::new(Exit::Usage, "either --port or --socket, not both")),
-            (None, Some(path)) => Ok(Self::Socket(PathBuf::from(path))),
-            (None, None) => Ok(Self::Port(PORT)),
-            (Some(port), None) => port.parse().map(Self::Port).map_err(|_| {
+    /// What the command line says, else the configuration.
+    pub fn of(matches: &Matches, listen: &Listen) -> Result<Self> {
+        let address = match listen {
+            Listen::Loopback(address, _) => *address,
+            Listen::Socket(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        };
+        match (matches.value("port"), matches.value("socket"), listen) {
+            (Some(_), Some(_), _) => Err(Error::new(Exit::Usage, "either --port or --socket, not both")),
+            (None, Some(path), _) => Ok(Self::Socket(PathBuf::from(path))),
+            (Some(port), None, _) => port.parse().map(|port| Self::Port(address, port)).map_err(|_| {
                 Error::new(Exit::Usage, "--port takes a number from 0 to 65535").hint("0 means any free port")
             }),
+            (None, None, Listen::Loopback(address, port)) => Ok(Self::Port(*address, *port)),
+            (None, None, Listen::Socket(path)) => Ok(Self::Socket(path.clone())),
         }
     }
 }
@@ -55,13 +60,13 @@ impl Listener {
     /// Listens there. A place that is taken is an error.
     pub async fn bind(place: &Place) -> Result<Self> {
         match place {
-            Place::Port(port) => {
+            Place::Port(address, port) => {
                 let failed = |error: io::Error| {
-                    Error::new(Exit::Io, format!("cannot listen on 127.0.0.1:{port}"))
+                    Error::new(Exit::Io, format!("cannot listen on {}", SocketAddr::new(*address, *port)))
                         .because(&error)
                         .hint("another program listens there; --port names another port, 0 any free one")
                 };
-                let listener = TcpListener::bind(("127.0.0.1", *port)).await.map_err(failed)?;
+                let listener = TcpListener::bind((*address, *port)).await.map_err(failed)?;
                 let address = listener.local_addr().map_err(failed)?.to_string();
                 Ok(Self::Tcp(listener, address))
             }

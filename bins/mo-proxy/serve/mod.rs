@@ -1,9 +1,12 @@
 //! The command `serve`: listens, announces itself, serves every connection, and ends in good order.
 
 mod listener;
+mod logging;
 mod instance;
 mod session;
+mod files;
 mod ending;
+mod reloading;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +18,24 @@ use shared::world::World;
 
 use self::instance::Instance;
 use self::listener::{Listener, Place};
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, Prepared};
 use crate::stage::Stage;
 
 /// The most threads: what a gateway does is short, and memory counts.
 const MOST_THREADS: usize = 4;
 
+/// How long the accounts of what was cut off may take.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often idle connections are looked at.
 const SWEEP: Duration = Duration::from_secs(20);
 
 /// Runs the gateway.
 pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
-    let place = Place::of(matches)?;
     let instance = Instance::claim(world)?;
+    let prepared = Prepared::new(world)?;
+    let place = Place::of(matches, &prepared.live.config.listen)?;
+    logging::start(prepared.live.config.log);
+    files::allow_many();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -35,26 +43,34 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(Exit::Io, "cannot start").because(&error))?;
-    let ended = runtime.block_on(serve(world, &place, &instance));
+    let ended = runtime.block_on(serve(world, prepared, &place, &instance));
     instance.withdraw();
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(world: &World, place: &Place, instance: &Instance) -> Result<Exit> {
+async fn serve(world: &World, prepared: Prepared, place: &Place, instance: &Instance) -> Result<Exit> {
     // Before anything is announced: from then on a signal must find us listening to it.
     let mut ending = ending::Ending::new()?;
+    let hangup = reloading::hangup()?;
     let listener = Listener::bind(place).await?;
-    let gateway = Arc::new(Gateway::new(world, listener.address(), instance.token()?)?);
+    let gateway = Arc::new(Gateway::new(world, prepared, listener.address(), instance.token()?)?);
     instance.announce(&gateway.address)?;
     world.say.note(&format!("listening on {}", gateway.address));
     gateway.anthropic.pool().warm();
     let accepting = tokio::spawn(accept(listener, Arc::clone(&gateway)));
     let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
+    let reloading = tokio::spawn(reloading::run(world.clone(), hangup, Arc::clone(&gateway)));
     ending.wait(world, &gateway).await;
     gateway.life.enter(Stage::Ending);
-    accepting.abort();
-    sweeping.abort();
+    // What was cut off is accounted for, too.
+    let _ = tokio::time::timeout(LAST_WORDS, gateway.life.idle()).await;
+    gateway.observer.close();
+    for task in [accepting, sweeping, reloading] {
+        task.abort();
+        // A socket is taken away when its listener is dropped.
+        let _ = task.await;
+    }
     Ok(Exit::Done)
 }
 
@@ -72,5 +88,8 @@ async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         gateway.anthropic.pool().sweep();
+        for (_, door) in gateway.live().doors() {
+            door.pool().sweep();
+        }
     }
 }

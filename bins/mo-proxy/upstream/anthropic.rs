@@ -11,7 +11,7 @@ use super::origin::Origin;
 use super::outgoing::Outgoing;
 use super::pool::Pool;
 use crate::wire::field::{self, Kind};
-use crate::wire::framing::Framing;
+use crate::wire::framing::{self, Framing};
 use crate::wire::head::Head;
 
 /// Where Anthropic's API is.
@@ -65,7 +65,10 @@ impl Anthropic {
                 }
                 Kind::Length => {
                     length_is_told = true;
-                    field::write(&mut out, name, value);
+                    // The name of a role is another length than its model's.
+                    let length = body.to_string();
+                    let kept = framing::length(value) == Some(body as u64);
+                    field::write(&mut out, name, if kept { value } else { length.as_bytes() });
                 }
                 Kind::Plain | Kind::Credential => field::write(&mut out, name, value),
                 Kind::Coding | Kind::Connection | Kind::Expect | Kind::Hop | Kind::Token => {}

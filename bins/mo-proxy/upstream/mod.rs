@@ -9,3 +9,4 @@ pub mod dialer;
 pub mod pool;
 pub mod outgoing;
 pub mod anthropic;
+pub mod provider;

@@ -11,6 +11,8 @@ use super::stream::Stream;
 
 /// So much is read at once.
 const READ: usize = 16 << 10;
+/// So much is made ready for a client that should be silent.
+const GLANCE: usize = 256;
 /// A client that sends more than this ahead of its turn has to wait.
 const AHEAD: usize = 64 << 10;
 
@@ -52,7 +54,11 @@ impl Line {
 
     /// Reads more into the inbox, when there is more.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.inbox.reserve(READ);
+        self.poll_read(cx, READ)
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {
+        self.inbox.reserve(room);
         let read = pin!(self.stream.read_buf(&mut self.inbox));
         read.poll(cx)
     }
@@ -66,7 +72,7 @@ impl Line {
     /// Ready once the other side has hung up. What it sends meanwhile is kept for its turn.
     pub fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.inbox.len() < AHEAD {
-            match self.poll_fill(cx) {
+            match self.poll_read(cx, GLANCE) {
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => break,
@@ -78,7 +84,7 @@ impl Line {
     /// Whether an idle connection can still be used: the other side has neither hung up nor said anything.
     pub fn is_quiet(&mut self) -> bool {
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        self.inbox.is_empty() && self.poll_fill(&mut cx).is_pending()
+        self.inbox.is_empty() && self.poll_read(&mut cx, GLANCE).is_pending()
     }
 
     /// Sends all of it.

@@ -24,6 +24,12 @@ impl Reply {
         }
     }
 
+    /// An answer with a text.
+    pub fn text(status: u16, kind: &str, body: String) -> Self {
+        let fields = vec![("content-type", kind.to_owned())];
+        Self { status, fields, body: body.into_bytes(), close: false }
+    }
+
     /// An error in Anthropic's shape.
     pub fn error(status: u16, message: &str, request_id: &str) -> Self {
         Self::json(status, &error(status, message, request_id))
@@ -41,6 +47,16 @@ impl Reply {
     pub fn closing(mut self) -> Self {
         self.close = true;
         self
+    }
+
+    /// Its status.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Its body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// Whether the connection ends behind it.
@@ -74,6 +90,7 @@ impl Reply {
 pub fn error(status: u16, message: &str, request_id: &str) -> serde_json::Value {
     let kind = match status {
         401 => "authentication_error",
+        402 => "billing_error",
         403 => "permission_error",
         404 => "not_found_error",
         413 => "request_too_large",
@@ -92,6 +109,7 @@ pub fn reason(status: u16) -> &'static str {
         200 => "OK",
         400 => "Bad Request",
         401 => "Unauthorized",
+        402 => "Payment Required",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",

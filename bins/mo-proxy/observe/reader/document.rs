@@ -28,6 +28,7 @@ impl Document {
 
     /// Reads it; tells whether it could.
     pub fn read(&self, seen: &mut Seen) -> bool {
+        seen.note_signatures(&self.bytes);
         !self.too_long && seen.take(&self.bytes)
     }
 }

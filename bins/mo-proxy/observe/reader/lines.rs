@@ -85,6 +85,9 @@ impl Lines {
         } else if let Some(name) = field(line, b"event:") {
             self.event = if TELLING.contains(&name) { Event::Telling } else { Event::Other };
         } else if let Some(data) = field(line, b"data:") {
+            if self.event != Event::Telling {
+                seen.note_signatures(data);
+            }
             self.more_data(data);
         }
     }

@@ -23,6 +23,8 @@ pub struct Seen {
     pub failure: Option<Failure>,
     /// Whether a part of it could not be read: what is known may be too little.
     pub unread: bool,
+    /// The signatures of its thinking: good only where they were made.
+    pub signatures: Vec<String>,
 }
 
 /// An error as the API tells it.
@@ -79,7 +81,26 @@ struct RawCreation {
     ephemeral_1h_input_tokens: Option<u64>,
 }
 
+/// What stands before a signature. In a text of the answer its quotes would be escaped.
+const SIGNATURE: &[u8] = b"\"signature\":\"";
+/// The most signatures of one answer that are kept.
+const MOST_SIGNATURES: usize = 256;
+
 impl Seen {
+    /// Takes note of the signatures in these bytes.
+    pub fn note_signatures(&mut self, bytes: &[u8]) {
+        for at in memchr::memmem::find_iter(bytes, SIGNATURE) {
+            let rest = bytes.get(at + SIGNATURE.len()..).unwrap_or_default();
+            let signature =
+                rest.split(|byte| *byte == b'"').next().and_then(|one| std::str::from_utf8(one).ok());
+            if let Some(signature) = signature.filter(|one| !one.is_empty())
+                && self.signatures.len() < MOST_SIGNATURES
+            {
+                self.signatures.push(signature.to_owned());
+            }
+        }
+    }
+
     /// Takes in one JSON value: an event's data, or a whole document. Tells whether it was JSON.
     pub fn take(&mut self, json: &[u8]) -> bool {
         let Ok(part) = serde_json::from_slice::<Part>(json) else { return false };

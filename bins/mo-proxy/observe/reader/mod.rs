@@ -6,7 +6,7 @@ mod lines;
 mod message;
 mod unpack;
 
-pub use message::{Failure, Seen};
+pub use message::Seen;
 
 use document::Document;
 use lines::Lines;

@@ -1,0 +1,194 @@
+//! What is known of one request, for the audit, the costs and the figures. It is handed over when it is dropped: a
+//! request that ends in any way, by its client's leave too, is accounted for.
+
+use std::time::Instant;
+
+use shared::audit_line::{AuditLine, FORMAT};
+use shared::clock::rfc3339;
+use shared::flatten::flatten;
+
+use super::ask::{Ask, Call};
+use crate::gateway::Gateway;
+use crate::observe::cost::Payer;
+use crate::observe::observer::Ended;
+use crate::observe::quota::{self, Quota};
+use crate::observe::reader::Reader;
+use crate::route::provider::Key;
+use crate::route::{Leg, Route, Way};
+use crate::wire::head::Head;
+use crate::wire::status_line::Status;
+
+/// The longest name or id of a client's that is kept.
+const LONGEST: usize = 200;
+/// A client that left before the end.
+const LEFT: u16 = 499;
+
+/// The account of one request.
+pub struct Account<'a> {
+    gateway: &'a Gateway,
+    began: Instant,
+    line: AuditLine,
+    payer: Payer,
+    retries: Vec<&'static str>,
+    quota: Option<Quota>,
+    reader: Option<Reader>,
+}
+
+impl<'a> Account<'a> {
+    /// Opens it.
+    pub fn open(gateway: &'a Gateway, head: &Head, ask: &Ask<'_>, id: &str) -> Self {
+        let told = |name: &str| head.text(name).map(|value| flatten(value, LONGEST));
+        let line = AuditLine {
+            v: FORMAT,
+            ts: rfc3339(gateway.clock.now()),
+            request_id: id.to_owned(),
+            session_id: told("x-claude-code-session-id"),
+            agent_id: told("x-claude-code-agent-id"),
+            provider: crate::config::names::ANTHROPIC.to_owned(),
+            route: match ask.call {
+                Call::Messages => "messages",
+                Call::Count => "count_tokens",
+                Call::Other => "other",
+            }
+            .to_owned(),
+            model_asked: ask.model.as_deref().map(|model| flatten(model, LONGEST)),
+            status: LEFT,
+            error: Some("left".to_owned()),
+            ..AuditLine::default()
+        };
+        Self {
+            gateway,
+            began: Instant::now(),
+            line,
+            payer: Payer::Subscription,
+            retries: Vec::new(),
+            quota: None,
+            reader: None,
+        }
+    }
+
+    /// Along this route.
+    pub fn along(&mut self, route: &Route) {
+        self.line.role = route.role().map(str::to_owned);
+    }
+
+    /// At this place.
+    pub fn at(&mut self, leg: &Leg) {
+        let (worker, payer) = match &leg.way {
+            Way::Anthropic => (None, Payer::Subscription),
+            Way::Provider(provider) => match &provider.key {
+                Key::Worker(name) => (Some(name.to_string()), Payer::Key),
+                Key::Placeholder(_) | Key::None => (None, Payer::Key),
+            },
+        };
+        leg.upstream().clone_into(&mut self.line.provider);
+        (self.line.worker, self.payer) = (worker, payer);
+        self.line.model_used = (!leg.model.is_empty()).then(|| leg.model.clone());
+    }
+
+    /// One more try at the place, and why if it was not the first.
+    pub fn tries(&mut self, again: Option<&'static str>) {
+        self.line.tries += 1;
+        self.retries.extend(again);
+    }
+
+    /// The place gave nothing: the next one is asked.
+    pub fn falls(&mut self) {
+        self.line.fallback_from.push(self.line.provider.clone());
+    }
+
+    /// This was changed in the request.
+    pub fn changed(&mut self, changes: &[&'static str]) {
+        self.line.transforms = changes.iter().map(|change| (*change).to_owned()).collect();
+    }
+
+    /// An upstream answers.
+    pub fn answered(&mut self, status: &Status) {
+        self.line.ttfb_ms = Some(self.elapsed());
+        self.line.status = status.code();
+        let text = |name: &str| status.get(name).and_then(|value| std::str::from_utf8(value).ok());
+        self.reader = Some(Reader::new(
+            text("content-type").unwrap_or_default(),
+            text("content-encoding").unwrap_or_default(),
+        ));
+        if status.fields().any(|(name, _, _)| is_quota(name)) {
+            let fields: Vec<(String, &str)> = status
+                .fields()
+                .filter_map(|(name, value, _)| {
+                    let name = std::str::from_utf8(name).ok()?.to_ascii_lowercase();
+                    Some((name, std::str::from_utf8(value).ok()?))
+                })
+                .collect();
+            let fields = fields.iter().map(|(name, value)| (name.as_str(), *value));
+            self.quota = quota::of_headers(fields, &rfc3339(self.gateway.clock.now()));
+        }
+    }
+
+    /// We answer with this status.
+    pub fn refused(&mut self, status: u16) {
+        self.line.status = status;
+        self.line.error = None;
+    }
+
+    /// A piece of the answer goes by.
+    pub fn feed(&mut self, piece: &[u8]) {
+        if let Some(reader) = &mut self.reader {
+            reader.feed(piece);
+        }
+    }
+
+    /// The answer has come to its end, well or not: `cut`, `idle`, `deadline`.
+    pub fn ended(&mut self, how: Option<&str>) {
+        if let Some(reader) = &mut self.reader
+            && how.is_none()
+        {
+            reader.end();
+        }
+        self.line.error = how.map(str::to_owned);
+    }
+
+    /// The client left in the middle.
+    pub fn left(&mut self) {
+        self.line.status = LEFT;
+        self.line.error = Some("left".to_owned());
+    }
+
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// What the answer said of itself.
+    fn read(&mut self) {
+        let Some(reader) = self.reader.take() else { return };
+        let seen = reader.seen();
+        self.line.message_id.clone_from(&seen.message_id);
+        if let Some(model) = &seen.model {
+            self.line.model_used = Some(flatten(model, LONGEST));
+        }
+        self.line.usage = seen.has_usage.then_some(seen.usage);
+        if let (None, Some(failure)) = (&self.line.error, &seen.failure) {
+            self.line.error = Some(flatten(&failure.kind, LONGEST));
+        }
+        self.gateway.note_thinking(&seen.signatures, &self.line.provider);
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        if matches!(self.line.error.as_deref(), Some("left")) {
+            self.line.status = LEFT;
+        }
+        self.read();
+        self.line.ms = self.elapsed();
+        self.gateway.observer.ended(Ended {
+            line: std::mem::take(&mut self.line),
+            payer: self.payer,
+            retries: std::mem::take(&mut self.retries),
+            quota: self.quota.take(),
+        });
+    }
+}
+
+fn is_quota(name: &[u8]) -> bool {
+    name.get(..20).is_some_and(|start| start.eq_ignore_ascii_case(b"anthropic-ratelimit-"))
+}
