@@ -35,10 +35,12 @@ fn asking(gateway: &Gateway, model: &str) -> Vec<u8> {
     request("POST", "/v1/messages", &fields, &body)
 }
 
-fn streaming() -> Upstream {
-    let delta =
-        "event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":42}}\n\n";
-    let events = start_event() + &delta_event("hello") + &delta + &stop_event();
+fn streaming(tokens: u64) -> Upstream {
+    let usage = format!("{{\"type\":\"message_delta\",\"usage\":{{\"output_tokens\":{tokens}}}}}");
+    let delta = format!("event: message_delta\ndata: {usage}\n\n");
+    // Its price is known.
+    let start = start_event().replace("claude-x", "claude-opus-4-8");
+    let events = start + &delta_event("hello") + &delta + &stop_event();
     Upstream::saying(EVENTS.to_owned() + &chunk(&events) + "0\r\n\r\n")
 }
 
