@@ -85,6 +85,7 @@ impl Breaker {
     }
 
     /// Takes a request back.
+    #[expect(clippy::needless_pass_by_value, reason = "a pass is given back once")]
     pub fn ended(&mut self, pass: Pass, outcome: Outcome, now: Moment) {
         let Pass { era, tries } = pass;
         if era != self.era {
