@@ -20,6 +20,7 @@ mod isolation;
 mod managed;
 mod outcome;
 mod own_tree;
+mod permissions;
 mod plugin;
 mod project;
 mod proxy;

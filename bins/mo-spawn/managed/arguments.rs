@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 
 use crate::options::Task;
+use crate::policy::Policy;
 
 /// The permission mode when nobody says.
 const MODE: &str = "acceptEdits";
 
 /// The arguments, without the session and a model that nobody named.
-pub fn of(task: &Task) -> Vec<OsString> {
+pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
     let mut words: Vec<OsString> = [
         "-p",
         "--input-format",
@@ -36,8 +37,10 @@ pub fn of(task: &Task) -> Vec<OsString> {
     if let Some(turns) = task.limits.turns {
         flag("--max-turns", turns.to_string().into());
     }
-    for tool in &task.allow {
-        flag("--allowedTools", tool.into());
+    // Much is let through by the client itself, without a question: not what a rule may deny.
+    let denied = policy.denied_tools();
+    if !denied.is_empty() {
+        flag("--settings", serde_json::json!({"permissions": {"ask": denied}}).to_string().into());
     }
     // Only what comes in pieces tells how much was written before a message is over.
     if task.limits.money.is_some() || task.limits.tokens.is_some() {

@@ -21,12 +21,13 @@ use super::gate::refused;
 use super::inbox::Input;
 use super::journal::Journal;
 use super::meter::Meter;
-use super::policy::{Policy, Verdict};
+use super::policy::{self, Verdict};
 use super::speech;
 use super::talk::Talk;
 use super::workplace::Workplace;
 use crate::launch::Launch;
 use crate::options::{Limits, Task};
+use crate::policy::Policy;
 
 /// What is shown of what the worker says.
 const SHOWN: usize = 300;
@@ -251,7 +252,7 @@ impl Engine<'_> {
 
     fn decide(&mut self, asks: &Asks) {
         let Some(client) = &self.client else { return };
-        match self.policy.decide(&asks.tool, &asks.input) {
+        match policy::decide(&self.policy, &asks.tool, &asks.input, &self.place.directory) {
             Verdict::Allow => client.say(speech::allow(&asks.request, &asks.input)),
             Verdict::Decline(why) => {
                 client.say(speech::deny(&asks.request, &why));

@@ -47,6 +47,7 @@ use crate::best_of;
 use crate::explain;
 use crate::launch::Launch;
 use crate::options::Task;
+use crate::policy::Policy;
 use crate::slot;
 
 use ending::Ending;
@@ -54,7 +55,6 @@ use engine::Engine;
 use gate::Door;
 use journal::Journal;
 use meter::Meter;
-use policy::Policy;
 use screen::Screen;
 use talk::Talk;
 use workplace::Workplace;
@@ -68,15 +68,16 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
         return best_of::run(world, task, field);
     }
     let only = work::globs(&task.files)?;
+    let policy = Policy::gather(world, task.policy.as_deref(), &task.allow, &[])?;
     if task.explain {
-        let launch = Launch::prepare(world, &task.through(arguments::of(task)), &world.cwd())?;
+        let launch = Launch::prepare(world, &task.through(arguments::of(task, &policy)), &world.cwd())?;
         return explain::print(world, &launch);
     }
     let text = prompt::read(&task.source)?;
     let id = task.id.clone().unwrap_or_else(|| DispatchId::new(world.clock.now()));
     let task = Task { id: Some(id.clone()), ..task.clone() };
     let mut place = Some(Workplace::of(world, &task, &id)?);
-    let exit = play(world, &task, &text, &mut place, only.as_ref());
+    let exit = play(world, &task, &text, &mut place, only.as_ref(), policy);
     // It never came to the work.
     if let Some(place) = place {
         place.abandon(world);
@@ -91,9 +92,10 @@ fn play(
     text: &str,
     place: &mut Option<Workplace>,
     only: Option<&GlobSet>,
+    policy: Policy,
 ) -> Result<Exit> {
     let directory = place.as_ref().map_or_else(|| world.cwd(), |place| place.directory.clone());
-    let launch = Launch::prepare(world, &task.through(arguments::of(task)), &directory)?;
+    let launch = Launch::prepare(world, &task.through(arguments::of(task, &policy)), &directory)?;
     let meter = meter(world, task, &launch)?;
     let slot = slot::take(&world.paths, &launch.worker)?;
     let (sender, inputs) = inbox::open();
@@ -120,7 +122,7 @@ fn play(
         meter,
         talk: Talk::default(),
         client: None,
-        policy: Policy::new(&task.allow),
+        policy,
         started: 0,
         slot,
         clock: world.clock,

@@ -1,6 +1,10 @@
-//! Leave for tools, given by rule: a headless worker has nobody to ask.
+//! What the worker is answered when it asks for leave: by the rules, but for two tools that ask a person something.
+
+use std::path::Path;
 
 use serde_json::value::RawValue;
+
+use crate::policy::{Decision, Policy};
 
 /// The tool with which a model asks a person.
 const QUESTION: &str = "AskUserQuestion";
@@ -18,31 +22,17 @@ pub enum Verdict {
     Decline(String),
 }
 
-/// The rules of one dispatch.
-#[derive(Clone, Debug, Default)]
-pub struct Policy {
-    allow: Vec<String>,
-}
-
-impl Policy {
-    /// These tools need no question.
-    pub fn new(allow: &[String]) -> Self {
-        Self { allow: allow.to_vec() }
-    }
-
-    /// Decides on one call.
-    pub fn decide(&self, tool: &str, _input: &RawValue) -> Verdict {
-        match tool {
-            QUESTION => Verdict::Decline(
-                "Nobody can answer now. Decide yourself, and say in your last words what you assumed."
-                    .to_owned(),
-            ),
-            PLAN => Verdict::Decline("Do not carry it out. End your turn with the whole plan.".to_owned()),
-            _ if self.allow.iter().any(|allowed| allowed == tool) => Verdict::Allow,
-            _ => Verdict::Deny(format!(
-                "{tool} is not allowed in this dispatch, and nobody is there to ask. Do it another way, or say what you could not do."
-            )),
-        }
+/// Decides on one call in this directory.
+pub fn decide(policy: &Policy, tool: &str, input: &RawValue, directory: &Path) -> Verdict {
+    match tool {
+        QUESTION => Verdict::Decline(
+            "Nobody can answer now. Decide yourself, and say in your last words what you assumed.".to_owned(),
+        ),
+        PLAN => Verdict::Decline("Do not carry it out. End your turn with the whole plan.".to_owned()),
+        _ => match policy.decide(tool, &serde_json::from_str(input.get()).unwrap_or_default(), directory) {
+            Decision::Allow => Verdict::Allow,
+            Decision::Deny(why) => Verdict::Deny(why),
+        },
     }
 }
 
@@ -52,10 +42,10 @@ mod tests {
 
     #[test]
     fn what_is_not_allowed_is_denied_and_a_question_is_no_denial() {
-        let policy = Policy::new(&["WebFetch".to_owned()]);
+        let policy = Policy::default();
         let input = RawValue::from_string("{}".to_owned()).unwrap();
-        assert_eq!(policy.decide("WebFetch", &input), Verdict::Allow);
-        assert!(matches!(policy.decide("Bash", &input), Verdict::Deny(why) if why.contains("Bash")));
-        assert!(matches!(policy.decide("AskUserQuestion", &input), Verdict::Decline(_)));
+        let decide = |tool: &str| decide(&policy, tool, &input, Path::new("/w"));
+        assert!(matches!(decide("Bash"), Verdict::Deny(why) if why.contains("Bash")));
+        assert!(matches!(decide("AskUserQuestion"), Verdict::Decline(_)));
     }
 }

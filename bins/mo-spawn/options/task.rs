@@ -66,9 +66,10 @@ pub(super) static PROGRAM: Program = Program {
         },
         Flag {
             long: "allow",
-            value: "TOOL",
-            about: "a tool, or Bash(git *): needs no question (repeatable)",
+            value: "RULE",
+            about: "a tool, or Bash(git diff:*), Edit(src/**): needs no question (repeatable)",
         },
+        Flag { long: "policy", value: "FILE", about: "rules that allow and deny, as JSON (docs/sandbox.md)" },
         Flag { long: "json", value: "", about: "the result as one JSON document" },
         Flag { long: "progress", value: "HOW", about: "bar, plain or none, on standard error" },
         Flag { long: "events", value: "WHERE", about: "a file, or fd:N: one JSON line an event" },
@@ -171,6 +172,8 @@ pub struct Task {
     pub permission_mode: Option<String>,
     /// What needs no question.
     pub allow: Vec<String>,
+    /// A file of rules.
+    pub policy: Option<PathBuf>,
     /// Whether the result is JSON.
     pub json: bool,
     /// How the course is shown; nothing leaves it to the terminal.
@@ -275,6 +278,7 @@ impl Task {
             files: all("files"),
             permission_mode: text("permission-mode"),
             allow: all("allow"),
+            policy: matches.value("policy").map(PathBuf::from),
             json: matches.has("json"),
             progress: matches.value("progress").map(progress).transpose()?,
             events: text("events"),

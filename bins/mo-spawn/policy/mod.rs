@@ -1,6 +1,5 @@
 //! Leave for tools, given by rule: the first rule that stands for a call decides, and what no rule stands for is
 //! denied, because nobody is there to ask. What is really walled off is the sandbox's business.
-#![expect(dead_code, reason = "managed mode, which comes after it, asks it")]
 
 mod command_pattern;
 mod file;
@@ -55,6 +54,15 @@ impl Policy {
             Some(rule) => verdict(rule, tool),
             None => Decision::Deny(self.nothing_allows(tool, "this")),
         }
+    }
+
+    /// The tools about which a rule denies something: the client must ask about all their calls.
+    pub fn denied_tools(&self) -> Vec<&str> {
+        let denying = self.rules.iter().filter(|rule| rule.effect == Effect::Deny);
+        let mut names: Vec<&str> = denying.flat_map(Rule::asked).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     fn first(&self, tool: &str, covers: impl Fn(&Rule) -> bool) -> Option<&Rule> {

@@ -96,6 +96,17 @@ impl Rule {
                 .is_some_and(|(server, _)| self.tool.fits(&format!("mcp__{server}")))
     }
 
+    /// The tools whose calls it may be about, as the client's own settings name them.
+    pub fn asked(&self) -> Vec<&str> {
+        let name = self.text.split('(').next().unwrap_or_default();
+        let known = [SHELLS, EDITING, READING].concat();
+        let mut names: Vec<&str> = known.into_iter().filter(|tool| self.is_about(tool)).collect();
+        if !name.contains('*') && !names.contains(&name) {
+            names.push(name);
+        }
+        names
+    }
+
     /// Whether it stands for every call of its tools.
     pub fn is_whole(&self) -> bool {
         self.scope.is_none()
