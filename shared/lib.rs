@@ -17,6 +17,7 @@ pub mod moment;
 pub mod paths;
 pub mod world;
 pub mod program;
+pub mod screen;
 pub mod table;
 pub mod digits;
 pub mod json_text;

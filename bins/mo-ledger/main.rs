@@ -12,7 +12,6 @@ mod rebuild;
 mod report;
 mod saved;
 mod savings;
-mod screen;
 mod selection;
 mod statusline;
 mod sums;

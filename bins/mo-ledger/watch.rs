@@ -5,10 +5,10 @@ use shared::costs::Costs;
 use shared::error::Result;
 use shared::exit::Exit;
 use shared::ledger::{Budget, Ledger};
+use shared::screen::Screen;
 use shared::world::World;
 
 use crate::calendar::Calendar;
-use crate::screen::Screen;
 use crate::selection::{self, Selection};
 use crate::sums::{By, Sums};
 use crate::{fresh, report};
@@ -29,7 +29,7 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     let by = report::by(matches)?.unwrap_or(By::Worker);
     let zone = matches.value("timezone");
     Selection::of(matches, &Calendar::of(zone)?, world.clock.now())?;
-    let screen = Screen::enter(world)?;
+    let screen = Screen::enter(world, "`mo-ledger report` prints the same table once")?;
     let mut shown = None;
     loop {
         let outcome = fresh::update(world, &Budget::HOOK, false)?;

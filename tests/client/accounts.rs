@@ -168,17 +168,30 @@ fn a_run_tells_its_plan_by_itself() {
     let (stage, provider) = stage();
     account(&stage, "work", ".claude-work", &provider);
     several(&stage);
-    let words = ["--output-format", "stream-json", "--verbose", "-p"];
     // The client believes a reset only within the window's own length.
     let reset = now() / 1000 + 3 * 3600;
-    let prompt = format!("#plan five_hour 0.5 {reset}\n#say x");
-    let output = stage.spawn("work").args(words).arg(&prompt).run().ok();
-    let frames: Vec<Value> = output.json_lines();
-    let events: Vec<_> = frames.iter().filter(|frame| frame["type"] == "rate_limit_event").collect();
-    let info = &events.first().expect("an event")["rate_limit_info"];
-    assert_eq!(info["unifiedWindows"]["five_hour"]["utilization"], 0.5, "{info:#}");
-    let billed = format!("#plan five_hour 1 {reset} in-use\n#say x");
-    let frames: Vec<Value> = stage.spawn("work").args(words).arg(&billed).run().ok().json_lines();
-    let event = frames.iter().find(|frame| frame["type"] == "rate_limit_event").expect("an event");
-    assert_eq!(event["rate_limit_info"]["isUsingOverage"], true, "{event:#}");
+    let run = |prompt: &str| {
+        let task = stage.spawn("work").args(["--task", "-", "--retries", "0", "--json"]).stdin(prompt);
+        hostile(task).run()
+    };
+    let done: Value = run(&format!("#plan five_hour 0.5 {reset}\n#say x")).ok().json();
+    assert_eq!((&done["status"], &done["cost_basis"]), (&json!("done"), &json!("flat")), "{done:#}");
+    let told = usage(&stage, "work");
+    let window = &told["reading"]["windows"][0];
+    assert_eq!((&window["name"], &window["percent"]), (&json!("five_hour"), &json!(50.0)), "{told:#}");
+    assert_eq!((&told["reading"]["overage"], &told["exhausted"]), (&json!("off"), &json!(false)));
+
+    run(&format!("#plan five_hour 1 {reset} in-use\n#say x")).ok();
+    let billed = usage(&stage, "work");
+    assert_eq!(
+        (&billed["reading"]["overage"], &billed["exhausted"]),
+        (&json!("in-use"), &json!(true)),
+        "{billed:#}"
+    );
+
+    let refused: Value = run(&format!("#quota five_hour {reset}")).code(69).json();
+    assert_eq!(refused["status"], "quota", "{refused:#}");
+    assert_eq!(usage(&stage, "work")["reading"]["windows"][0]["status"], "rejected");
+    assert!(provider.asked().iter().all(|request| request.key.as_deref() == Some(LOGIN)));
+    stage.nothing_is_left();
 }

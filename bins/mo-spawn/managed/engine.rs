@@ -208,7 +208,7 @@ impl Engine<'_> {
                 if let Some(seconds) = resets.filter(|_| rejected) {
                     self.talk.resets_at = Some(seconds as i64);
                 }
-                self.journal.event(Kind::RateLimit { info });
+                self.journal.plan(info);
             }
             Frame::Lifecycle { uuid, .. } => {
                 if let Some(to) = self.pending.remove(&uuid) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use shared::clock::{Clock, rfc3339};
 use shared::dispatch_id::DispatchId;
 use shared::env;
@@ -10,8 +11,11 @@ use shared::error::{Error, Result};
 use shared::event::{Event, Kind};
 use shared::exit::Exit;
 use shared::file::{self, Durability};
+use shared::name::Name;
+use shared::paths::Paths;
 use shared::process;
 use shared::record::{Attempt, Denial, Record, Status};
+use shared::usage;
 use shared::world::World;
 
 use super::events::Events;
@@ -33,6 +37,8 @@ pub struct Journal {
     /// What is shown of the course.
     pub screen: Screen,
     clock: Clock,
+    /// Whose plan is told of, where it is an account's, and where that is kept.
+    account: Option<(Paths, Name)>,
     events: Events,
     began: Instant,
     told: Option<Instant>,
@@ -69,6 +75,7 @@ impl Journal {
             path,
             screen,
             clock: world.clock,
+            account: launch.worker.is_account().then(|| (world.paths.clone(), launch.worker.name.clone())),
             events,
             began: Instant::now(),
             told: None,
@@ -94,6 +101,16 @@ impl Journal {
     pub fn event(&mut self, kind: Kind) {
         self.screen.show(&kind, self.began.elapsed());
         self.events.tell(&Event::new(self.clock.now(), &self.record.id, kind));
+    }
+
+    /// Keeps what the client tells of the account's plan for whoever chooses a worker next, and tells it on.
+    pub fn plan(&mut self, info: Value) {
+        if let Some((paths, name)) = &self.account
+            && let Err(error) = usage::note(paths, name, &info, self.clock.now())
+        {
+            self.trouble.get_or_insert(error);
+        }
+        self.event(Kind::RateLimit { info });
     }
 
     /// The dispatch stands elsewhere now.

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::stdio;
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
-use shared::error::{Error, Result};
-use shared::exit::Exit;
-use shared::world::World;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::world::World;
 
 /// Another page, without a cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -28,11 +29,10 @@ pub struct Screen<'a> {
 }
 
 impl<'a> Screen<'a> {
-    /// Takes the terminal over.
-    pub fn enter(world: &'a World) -> Result<Self> {
+    /// Takes the terminal over; `instead` says what to do where there is none.
+    pub fn enter(world: &'a World, instead: &str) -> Result<Self> {
         if !world.terminal.stdin || !world.terminal.stdout {
-            return Err(Error::new(Exit::Usage, "a live view needs a terminal")
-                .hint("`mo-ledger report` prints the same table once"));
+            return Err(Error::new(Exit::Usage, "a live view needs a terminal").hint(instead));
         }
         let failed = |error: io::Error| Error::new(Exit::Io, "cannot take over the terminal").because(&error);
         let ended = Arc::new(AtomicBool::new(false));
@@ -50,15 +50,18 @@ impl<'a> Screen<'a> {
         Ok(Self { world, before, ended })
     }
 
+    /// How many columns and rows there are now.
+    pub fn size() -> (usize, usize) {
+        let size = termios::tcgetwinsize(stdio::stdout());
+        let (columns, rows) =
+            size.map_or((0, 0), |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+        (if columns == 0 { 80 } else { columns }, if rows == 0 { 24 } else { rows })
+    }
+
     /// Draws the page: these lines, as far as they fit.
     pub fn draw(&self, text: &str) -> Result<()> {
-        let (columns, rows) = termios::tcgetwinsize(stdio::stdout())
-            .map_or((0, 0), |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
-        self.world.say.out(&page(
-            text,
-            if columns == 0 { 80 } else { columns },
-            if rows == 0 { 24 } else { rows },
-        ))
+        let (columns, rows) = Self::size();
+        self.world.say.out(&page(text, columns, rows))
     }
 
     /// Waits a moment for a key; tells whether the view is to end: q, Ctrl-C, Ctrl-D, or a signal.
