@@ -16,6 +16,7 @@ use shared::world::World;
 use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::Signals;
 
+use crate::dispatches::retention;
 use crate::journal::Journal;
 use crate::keeper::{self, Ended, GRACE, Kept, Orders, Streams};
 use crate::launch::Launch;
@@ -77,6 +78,7 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
             Ok(record) => verdict::tell(world, &record),
             Err(error) => world.say.error(&error),
         }
+        retention::now_and_then(world);
     }
     Ok(Exit::Child(code))
 }

@@ -108,6 +108,7 @@ fn logs_show_a_transcript_and_follow_it_to_the_end() {
 fn what_is_no_dispatch_is_told_with_what_to_do() {
     let world = world("true");
     spawn(&world, &["ps"]).run().ok().stderr_has("nothing runs");
+    spawn(&world, &["ps", "--clear"]).run().ok().stderr_has("forgot 0 dispatches");
     for command in ["logs", "stop", "wait"] {
         spawn(&world, &[command, "d-00000000000000000000000000"]).run().code(1).stderr_has("ps --all");
         spawn(&world, &[command, "../../x"]).run().code(64);

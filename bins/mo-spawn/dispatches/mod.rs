@@ -3,6 +3,7 @@
 pub mod age;
 mod logs;
 mod ps;
+pub mod retention;
 mod stop;
 mod tell;
 mod transcript_tail;

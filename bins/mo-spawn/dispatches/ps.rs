@@ -13,11 +13,14 @@ use shared::record::{Record, Status};
 use shared::table;
 use shared::world::World;
 
-use super::{JSON, age};
+use super::{JSON, age, retention};
 
 /// The flags.
-pub const FLAGS: &[Flag] =
-    &[JSON, Flag { long: "all", value: "", about: "show every record, not only the last hour's" }];
+pub const FLAGS: &[Flag] = &[
+    JSON,
+    Flag { long: "all", value: "", about: "show every record, not only the last hour's" },
+    Flag { long: "clear", value: "", about: "forget old records now: beyond 90 days and beyond 5,000" },
+];
 
 /// For how long what has ended is shown.
 const RECENT_SECONDS: i64 = 3600;
@@ -40,6 +43,10 @@ struct Row {
 
 /// Prints the list, the newest last. What is found dead is closed on the way.
 pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
+    if matches.has("clear") {
+        let cleared = retention::clear(world)?;
+        world.say.note(&format!("forgot {cleared} dispatches"));
+    }
     let rows = rows(world, matches.has("all"))?;
     if matches.has("json") {
         world.say.line(&json_text::pretty(&Document { version: 1, dispatches: rows })?)?;

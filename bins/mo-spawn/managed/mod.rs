@@ -44,6 +44,7 @@ use shared::transcript;
 use shared::world::World;
 
 use crate::best_of;
+use crate::dispatches::retention;
 use crate::explain;
 use crate::launch::Launch;
 use crate::options::Task;
@@ -82,6 +83,7 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
     if let Some(place) = place {
         place.abandon(world);
     }
+    retention::now_and_then(world);
     exit
 }
 

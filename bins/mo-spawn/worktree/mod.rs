@@ -22,4 +22,4 @@ mod tree;
 
 pub use changes::Snapshot;
 pub use message::Message;
-pub use tree::{Left, Worktree, discard, workdir};
+pub use tree::{Left, Worktree, discard, remains, workdir};

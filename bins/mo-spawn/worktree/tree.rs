@@ -210,6 +210,16 @@ pub fn workdir(world: &World, id: &DispatchId) -> Result<Option<PathBuf>> {
     Ok(Some(directory).filter(|directory| directory.is_dir()))
 }
 
+/// Whether there is still something of this dispatch: a tree, or its branch in that repository.
+pub fn remains(world: &World, id: &str, branch: Option<(&str, &str)>) -> Result<bool> {
+    if DispatchId::parse(id).is_ok_and(|id| Place::find(world, &id).is_ok()) {
+        return Ok(true);
+    }
+    let Some((repo, branch)) = branch.filter(|(repo, _)| Path::new(repo).is_dir()) else { return Ok(false) };
+    let git = Git::find(world, Path::new(repo))?;
+    Ok(git.ask(&["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")])?.is_yes())
+}
+
 /// Takes away the tree and the branch of a dispatch whose work is not wanted. Tells the branch's last commit.
 pub fn discard(world: &World, id: &DispatchId) -> Result<Option<String>> {
     let Ok(place) = Place::find(world, id) else { return Ok(None) };
