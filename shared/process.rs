@@ -17,7 +17,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[cfg(target_os = "linux")]
 pub fn start_time(pid: u32) -> Option<String> {
     // The 22nd field; the second is a name in brackets that may hold anything.
-    stat(pid)?.split_whitespace().nth(19).map(str::to_owned)
+    let stat = stat(pid)?;
+    let mut fields = stat.split_whitespace();
+    // One that has ended and was not waited for does nothing any more: some containers have nobody who does.
+    let lives = fields.next().is_some_and(|state| state != "Z" && state != "X");
+    fields.nth(18).filter(|_| lives).map(str::to_owned)
 }
 
 /// What stands after the name in /proc/PID/stat: state, parent, …
@@ -172,6 +176,18 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none());
         assert!(signal_proven(child.id(), started.as_deref(), Signal::KILL));
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn one_that_has_ended_and_was_not_waited_for_is_none() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        // Ended, and left as it is.
+        let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        rustix::process::waitid(rustix::process::WaitId::Pid(pid), options).unwrap();
+        assert_eq!(start_time(child.id()), None);
+        child.wait().unwrap();
     }
 
     #[test]

@@ -248,6 +248,7 @@ impl Engine<'_> {
     fn used(&mut self) {
         let money = (!self.meter.is_flat() && self.meter.unpriced().is_none()).then(|| self.meter.spent());
         self.journal.screen.used(self.meter.fresh(), money);
+        self.journal.used(&self.meter);
     }
 
     fn decide(&mut self, asks: &Asks) {

@@ -1,5 +1,6 @@
 //! A managed dispatch as it is written down while it runs: its record, whole at every change, its prompt, its events.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,13 @@ use shared::file::{self, Durability};
 use shared::name::Name;
 use shared::paths::Paths;
 use shared::process;
-use shared::record::{Attempt, Denial, Record, Status};
+use shared::record::{Attempt, Denial, Record, Status, Tokens};
 use shared::usage;
 use shared::world::World;
 
+use super::earlier::Earlier;
 use super::events::Events;
+use super::meter::Meter;
 use super::screen::Screen;
 use crate::journal;
 use crate::launch::Launch;
@@ -42,20 +45,28 @@ pub struct Journal {
     events: Events,
     began: Instant,
     told: Option<Instant>,
+    counted: Option<Instant>,
+    usage: BTreeMap<String, Tokens>,
     /// The first failure to write; the work goes on.
     trouble: Option<Error>,
 }
 
 impl Journal {
     /// Opens the record of a dispatch that begins.
-    pub fn open(world: &World, launch: &Launch, task: &Task, prompt: &str, screen: Screen) -> Result<Self> {
+    pub fn open(
+        world: &World,
+        launch: &Launch,
+        task: &Task,
+        prompt: &str,
+        screen: Screen,
+        earlier: &Earlier,
+    ) -> Result<Self> {
         let id = launch.dispatch.as_ref().ok_or_else(|| Error::new(Exit::Bug, "a task without an id"))?;
         let now = world.clock.now();
-        let path = Record::path(&world.paths, id, now)?;
-        if path.exists() {
-            return Err(Error::new(Exit::Usage, format!("there is already a dispatch {id}"))
-                .hint("each dispatch needs an id of its own"));
-        }
+        let path = match &earlier.record {
+            Some((path, _)) => path.clone(),
+            None => Record::path(&world.paths, id, now)?,
+        };
         let (prompt_path, events_path) = (path.with_extension("prompt"), path.with_extension("events"));
         let mut record = journal::begin(world, launch, id, launch.session.clone());
         "managed".clone_into(&mut record.args_mode);
@@ -63,6 +74,7 @@ impl Journal {
         record.prompt_path = Some(prompt_path.to_string_lossy().into_owned());
         record.events_path = Some(events_path.to_string_lossy().into_owned());
         record.attempts.clear();
+        earlier.inherit(&mut record);
         if let Some(directory) = path.parent() {
             file::create_private_dir(directory)?;
         }
@@ -79,6 +91,8 @@ impl Journal {
             events,
             began: Instant::now(),
             told: None,
+            counted: None,
+            usage: BTreeMap::new(),
             trouble: None,
         };
         journal.event(Kind::State { status: Status::Running });
@@ -131,6 +145,22 @@ impl Journal {
         self.told = Some(now);
         let elapsed_ms = self.began.elapsed().as_millis() as u64;
         self.event(Kind::Progress { turn, tool, text, elapsed_ms });
+    }
+
+    /// What was used until now, by model: of a new model at once, since whoever watches over money must know.
+    pub fn used(&mut self, meter: &Meter) {
+        let now = Instant::now();
+        let is_early = self.counted.is_some_and(|counted| now < counted + PACE);
+        if is_early && meter.models() == self.usage.len() {
+            return;
+        }
+        self.counted = Some(now);
+        for (model, tokens) in meter.by_model() {
+            if self.usage.get(&model) != Some(&tokens) {
+                self.usage.insert(model.clone(), tokens);
+                self.event(Kind::Usage { model, tokens });
+            }
+        }
     }
 
     /// Claude Code runs as this process.

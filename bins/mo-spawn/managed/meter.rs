@@ -20,6 +20,7 @@ pub struct Meter {
     fresh: u64,
     cost: Money,
     unpriced: BTreeSet<String>,
+    models: BTreeSet<String>,
 }
 
 impl Meter {
@@ -45,6 +46,9 @@ impl Meter {
         }
         if self.messages.get(id).is_some_and(|(_, known)| known.output >= usage.output) {
             return;
+        }
+        if !self.models.contains(model) {
+            self.models.insert(model.to_owned());
         }
         let before = self.messages.insert(id.to_owned(), (model.to_owned(), usage));
         if let Some((model, usage)) = before {
@@ -98,6 +102,11 @@ impl Meter {
             (false, true) => (Some(self.cost.dollars()), "list"),
             (false, false) => (None, "unknown"),
         }
+    }
+
+    /// How many models have answered.
+    pub fn models(&self) -> usize {
+        self.models.len()
     }
 
     /// Tokens by model.

@@ -4,6 +4,7 @@
 mod arguments;
 mod check;
 mod client;
+mod earlier;
 mod ending;
 mod engine;
 mod events;
@@ -51,6 +52,7 @@ use crate::options::Task;
 use crate::policy::Policy;
 use crate::slot;
 
+use earlier::Earlier;
 use ending::Ending;
 use engine::Engine;
 use gate::Door;
@@ -77,8 +79,9 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
     let text = prompt::read(&task.source)?;
     let id = task.id.clone().unwrap_or_else(|| DispatchId::new(world.clock.now()));
     let task = Task { id: Some(id.clone()), ..task.clone() };
+    let earlier = Earlier::of(&world.paths, &task)?;
     let mut place = Some(Workplace::of(world, &task, &id)?);
-    let exit = play(world, &task, &text, &mut place, only.as_ref(), policy);
+    let exit = play(world, &task, &text, &mut place, only.as_ref(), policy, &earlier);
     // It never came to the work.
     if let Some(place) = place {
         place.abandon(world);
@@ -95,6 +98,7 @@ fn play(
     place: &mut Option<Workplace>,
     only: Option<&GlobSet>,
     policy: Policy,
+    earlier: &Earlier,
 ) -> Result<Exit> {
     let directory = place.as_ref().map_or_else(|| world.cwd(), |place| place.directory.clone());
     let launch = Launch::prepare(world, &task.through(arguments::of(task, &policy)), &directory)?;
@@ -111,7 +115,7 @@ fn play(
     let before = session_files::mark(&launch.worker.projects(), &session);
     let prompt = prompt::task(text, &task.files, &task.checks);
     let screen = Screen::new(world, task.progress, launch.worker.name.as_str());
-    let mut journal = Journal::open(world, &launch, task, &prompt, screen)?;
+    let mut journal = Journal::open(world, &launch, task, &prompt, screen, earlier)?;
     let door = launch.dispatch.as_ref().map(|id| Door::open(&world.env, id, &sender)).transpose()?;
     let place = place.take().ok_or_else(|| Error::new(Exit::Bug, "a task without a place"))?;
     place.note_in(&mut journal.record);
