@@ -140,6 +140,11 @@ impl Paths {
         Ok(self.root()?.join(".worktrees"))
     }
 
+    /// Which sessions have given which worker work, and when each was last used.
+    pub fn leases(&self) -> Result<PathBuf> {
+        Ok(self.dispatch()?.join("leases.json"))
+    }
+
     /// The directory of our own logs.
     pub fn log(&self) -> Result<PathBuf> {
         Ok(self.root()?.join(".log"))

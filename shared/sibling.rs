@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// All of them.
 pub const PROGRAMS: &[&str] =
-    &["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger", "mo-proxy"];
+    &["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger", "mo-dispatch", "mo-proxy"];
 
 /// The folder of the program that runs.
 pub fn folder() -> Option<PathBuf> {

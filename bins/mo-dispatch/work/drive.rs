@@ -1,0 +1,202 @@
+//! What comes before and after a run: the history is carried, the lease given back, and it is decided what follows.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use shared::clock::rfc3339;
+use shared::dispatch_config::DispatchConfig;
+use shared::error::Result;
+use shared::exit::Exit;
+use shared::name::Name;
+use shared::record::{Failure, Record, Status};
+use shared::usage::{self, Cooling};
+
+use crate::schedule::guards::Guards;
+use crate::schedule::next::{Ended, Next, next, resumes};
+use crate::work::command::Command;
+use crate::work::hub::Hub;
+use crate::work::leases::{Lease, Leases};
+use crate::work::picture;
+use crate::work::run::{self, Course, Finished};
+use crate::work::task::{Stage, Stop, Task};
+use crate::work::{carry, close, spent};
+
+/// How long a task rests whose worker had no place after all: somebody else's run took it.
+const PAUSE: SignedDuration = SignedDuration::from_millis(300);
+
+/// Runs a task once on a worker, and leaves it ended, queued again, or with nobody.
+pub async fn once(hub: Arc<Hub>, id: String, worker: String) {
+    let Some(task) = hub.task(&id) else { return };
+    let began = hub.world.clock.now();
+    let prepared = prepare(&hub, &task, &worker);
+    let (finished, resumed) = match prepared {
+        Ok((course, words, resumed)) => (run::run(&hub, &course, words, !task.spec.detach).await, resumed),
+        Err(error) => (Finished { complaints: vec![error.to_string()], ..Finished::default() }, false),
+    };
+    let now = hub.world.clock.now();
+    give_back(&hub, &task, finished.exit);
+    // What was asked meanwhile counts: a stop that came with the end is a stop.
+    let Some(task) = hub.task(&id) else { return };
+    if task.spec.detach && finished.exit == Some(0) {
+        hub.update(&id, |task| task.stage = Stage::Detached(worker));
+        return;
+    }
+    after(&hub, &task, &worker, (began, now), finished, resumed);
+}
+
+/// Everything that must be there before mo-spawn starts.
+fn prepare(hub: &Hub, task: &Task, worker: &str) -> Result<(Course, Vec<std::ffi::OsString>, bool)> {
+    let config = DispatchConfig::load(&hub.world.paths)?;
+    let now = hub.world.clock.now();
+    let (mut resumed, mut anthropic) = (false, true);
+    let before = task.tries.last().map(|before| before.worker.clone());
+    {
+        let leases = Leases::open(&hub.world.paths)?;
+        let seen = picture::take(&hub.world.paths, &leases, now)?;
+        let find = |name: &str| seen.iter().map(|one| &one.candidate).find(|one| one.name == name);
+        if let Some(to) = find(worker) {
+            anthropic = to.anthropic;
+            resumed = before.as_deref().and_then(find).is_some_and(|from| resumes(from, to));
+        }
+    }
+    let record = close::read(hub, task);
+    let session = record.as_ref().and_then(|record| record.worker_sessions.last().cloned());
+    resumed = match (&before, session) {
+        (Some(from), Some(session)) if resumed => carry::session(&hub.world.paths, from, worker, &session)?,
+        _ => false,
+    };
+    let prompt = close::prompt_path(hub, task)?;
+    let system = close::system_path(hub, task)?;
+    let command = Command {
+        worker,
+        id: task.id.as_str(),
+        spec: &task.spec,
+        prompt: &prompt,
+        system_prompt: system.as_deref(),
+        tool_use: task.tool_use.as_deref(),
+        goes_on: before.is_some(),
+        permission_mode: &config.permission_mode,
+        timeout_minutes: config.timeout_minutes,
+        left_usd: config.daily_usd.map(|cap| (cap - spent::today(hub, now)).max(0.000_001)),
+    };
+    let course = Course {
+        id: task.id.to_string(),
+        worker: worker.to_owned(),
+        anthropic,
+        guards: Guards::from(&config),
+        daily_usd: config.daily_usd,
+    };
+    Ok((course, command.words(), resumed))
+}
+
+/// The worker is free again; of a detached task, when its own mo-spawn has ended.
+fn give_back(hub: &Hub, task: &Task, exit: Option<i32>) {
+    let Ok(mut leases) = Leases::open(&hub.world.paths) else { return };
+    let held = leases.holder(task.id.as_str()).cloned();
+    leases.give_back(task.id.as_str());
+    if task.spec.detach
+        && exit == Some(0)
+        && let (Some(held), Some(record)) = (held, close::read(hub, task))
+        && let Some(supervisor) = record.supervisor
+    {
+        let lease = Lease { pid: supervisor.pid, start_time: supervisor.start_time, ..held };
+        leases.take(lease, hub.world.clock.now());
+    }
+    // A lease that could not be given back ends with this process.
+    let _ = leases.save();
+}
+
+/// Decides what follows.
+fn after(
+    hub: &Hub,
+    task: &Task,
+    worker: &str,
+    (began, now): (Timestamp, Timestamp),
+    finished: Finished,
+    resumed: bool,
+) {
+    let on_disk = close::read(hub, task);
+    let told = finished.record.or(on_disk);
+    let ran = told.as_ref().is_some_and(|record| record.status.is_some_and(Status::is_final));
+    let no_place = !ran && finished.exit == Some(i32::from(Exit::Busy.code())) && task.stop.is_none();
+    let record = match told {
+        Some(record) if ran => outcome(hub, task, record),
+        _ if no_place => Record::default(),
+        _ => unended(hub, task, &finished.complaints, now),
+    };
+    let failure = record.error.as_ref().map(|error| error.kind.clone());
+    let ended = Ended {
+        status: record.status,
+        failure,
+        resets_at: finished.resets_at,
+        no_place,
+        guarded: matches!(task.stop, Some(Stop::Guarded(_))),
+        cancelled: matches!(task.stop, Some(Stop::Cancelled | Stop::OverBudget(_))),
+    };
+    let config = DispatchConfig::load(&hub.world.paths).unwrap_or_default();
+    let follows = next(&ended, SignedDuration::from_mins(i64::from(config.cooldown_minutes)), now);
+    if let Next::Elsewhere { cooling_until: Some(until) } = follows {
+        cool(hub, worker, until, record.error.as_ref());
+    }
+    let tried = close::tried(worker, began, now, &record, resumed);
+    let named = task.spec.worker.is_some();
+    hub.update(task.id.as_str(), |task| match follows {
+        Next::Again => {
+            task.not_before = now.checked_add(PAUSE).ok();
+            task.stage = Stage::Queued(format!("{worker} had no place; another try follows"));
+        }
+        Next::Elsewhere { .. } if !named => {
+            task.tries.push(tried);
+            task.failed.push(worker.to_owned());
+            task.stop = None;
+            task.record = Some(Box::new(record));
+            task.stage = Stage::Queued(format!("moves on from {worker}"));
+        }
+        _ => {
+            task.tries.push(tried);
+            task.record = Some(Box::new(record));
+            task.stage = Stage::Ended;
+        }
+    });
+}
+
+/// The record with the reason that only we know: why it was stopped.
+fn outcome(hub: &Hub, task: &Task, mut record: Record) -> Record {
+    let (status, kind, why) = match &task.stop {
+        Some(Stop::Guarded(why)) => (Status::Quota, "money-guard", why),
+        Some(Stop::OverBudget(why)) => (Status::OverBudget, "budget", why),
+        _ => return record,
+    };
+    // Ended by itself before the stop reached it.
+    if record.status != Some(Status::Cancelled) {
+        return record;
+    }
+    record.status = Some(status);
+    record.error = Some(Failure { kind: kind.to_owned(), text: why.clone() });
+    if let Ok(path) = close::path(hub, task) {
+        let _ = record.write(&path);
+    }
+    record
+}
+
+/// The record of a run that ended without closing it: it never began, or it was killed.
+fn unended(hub: &Hub, task: &Task, complaints: &[String], now: Timestamp) -> Record {
+    let said = complaints.join("; ");
+    if task.stop.is_some() {
+        return close::end(hub, task, Status::Cancelled, "cancelled", "it was cancelled", now);
+    }
+    let began = close::read(hub, task).is_some_and(|record| record.status == Some(Status::Running));
+    match (began, said.is_empty()) {
+        (true, _) => close::end(hub, task, Status::Lost, "lost", "its mo-spawn ended without a word", now),
+        (false, true) => close::end(hub, task, Status::Failed, "start", "mo-spawn could not start it", now),
+        (false, false) => close::end(hub, task, Status::Failed, "start", &said, now),
+    }
+}
+
+fn cool(hub: &Hub, worker: &str, until: Timestamp, why: Option<&Failure>) {
+    let Ok(name) = Name::parse(worker) else { return };
+    let why =
+        why.map_or_else(|| format!("refused work until {}", rfc3339(until)), |error| error.text.clone());
+    // Where it cannot be kept, the next refusal tells it again.
+    let _ = usage::cool(&hub.world.paths, &name, Some(Cooling { until: until.into(), why }));
+}

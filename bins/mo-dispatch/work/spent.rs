@@ -1,0 +1,83 @@
+//! What today's dispatches cost, over all sessions: the sum of the records that ended today, and what runs now.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use shared::costs::Costs;
+use shared::dispatches;
+use shared::document;
+use shared::ledger::usage::Usage;
+use shared::record::Tokens;
+
+use crate::work::hub::Hub;
+use crate::work::task::Stage;
+
+/// What of a record tells its cost; the rest is skipped unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Bill {
+    ended_at: Option<String>,
+    cost_usd: Option<f64>,
+}
+
+/// Bills that do not change any more, by file: when they ended, and what they were.
+pub type Bills = BTreeMap<PathBuf, (Timestamp, f64)>;
+
+/// What today cost until now, in USD. What has no known price counts nothing: it is told as unknown in its result.
+pub fn today(hub: &Hub, now: Timestamp) -> f64 {
+    ended_today(hub, now) + at_work(hub)
+}
+
+/// The dispatches of this day that have ended.
+pub fn ended_today(hub: &Hub, now: Timestamp) -> f64 {
+    let zone = TimeZone::try_system().unwrap_or(TimeZone::UTC);
+    let day = |at: Timestamp| at.to_zoned_datetime(zone.clone()).date();
+    let mut bills = std::mem::take(&mut hub.state().bills);
+    for path in dispatches::files(&hub.world.paths).unwrap_or_default() {
+        if bills.contains_key(&path) {
+            continue;
+        }
+        let Ok(Some(bill)) = document::read::<Bill>(&path) else { continue };
+        if let Some(at) = bill.ended_at.and_then(|at| at.parse().ok()) {
+            bills.insert(path, (at, bill.cost_usd.unwrap_or(0.0)));
+        }
+    }
+    let sum = bills.values().filter(|(at, _)| day(*at) == day(now)).map(|(_, usd)| usd).sum();
+    hub.state().bills = bills;
+    sum
+}
+
+/// The dispatches of this session that run, by list prices.
+pub fn at_work(hub: &Hub) -> f64 {
+    let running: Vec<(String, BTreeMap<String, Tokens>)> = {
+        let state = hub.state();
+        let at_work = state.tasks.values().filter_map(|task| match &task.stage {
+            Stage::Running { worker, .. } if !task.live.usage.is_empty() => {
+                Some((worker.clone(), task.live.usage.clone()))
+            }
+            _ => None,
+        });
+        at_work.collect()
+    };
+    if running.is_empty() {
+        return 0.0;
+    }
+    let (costs, _) = Costs::load(&hub.world);
+    let of_model = |worker: &str, model: &str, tokens: &Tokens| {
+        let usage = Usage {
+            input: tokens.input,
+            output: tokens.output,
+            cache_creation: tokens.cache_creation,
+            cache_creation_1h: 0,
+            cache_read: tokens.cache_read,
+        };
+        costs.of(worker, model, &usage).map_or(0.0, shared::money::Money::dollars)
+    };
+    let of_task = |(worker, usage): &(String, BTreeMap<String, Tokens>)| -> f64 {
+        usage.iter().map(|(model, tokens)| of_model(worker, model, tokens)).sum()
+    };
+    running.iter().map(of_task).sum()
+}

@@ -1,0 +1,16 @@
+//! mo-dispatch as an MCP server over standard input and output, with the real mo-spawn. Themes are one module each.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise, its helpers too"
+)]
+
+mod client;
+mod crowd;
+mod door;
+mod ending;
+mod house;
+mod money;
+mod protocol;
+mod work;
