@@ -20,6 +20,7 @@ use crate::foreign;
 use crate::model;
 use crate::options::{self, Options};
 use crate::redirect;
+use crate::sandbox::Network;
 use crate::sitting::{Asked, Sitting};
 
 /// Everything that is decided before Claude Code starts.
@@ -43,6 +44,8 @@ pub struct Launch {
     pub title: Option<String>,
     /// Whether what the worker leaves running stays.
     pub keep_background: bool,
+    /// Whether it is confined.
+    pub sandbox: Option<Network>,
     /// Where it runs; empty where our own directory is gone.
     pub directory: PathBuf,
 }
@@ -88,6 +91,7 @@ impl Launch {
             arguments: arguments(&worker, &asked, session.as_deref(), &options.claude),
             title: options.title.clone(),
             keep_background: options.keep_background,
+            sandbox: options.sandbox,
             directory: directory.to_owned(),
             worker,
             program,

@@ -20,6 +20,7 @@ use crate::dispatches::retention;
 use crate::journal::Journal;
 use crate::keeper::{self, Ended, GRACE, Kept, Orders, Streams};
 use crate::launch::Launch;
+use crate::sandbox::Sandbox;
 use crate::sitting::Sitting;
 use crate::slot;
 use crate::verdict;
@@ -35,10 +36,14 @@ enum Event {
 
 /// Runs it to its end. What is no session, and what a person at a terminal uses, becomes Claude Code itself.
 pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
+    let interactive = world.terminal.stdin && world.terminal.stdout && !launch.asked.print;
+    if launch.sandbox.is_some() && (interactive || launch.asked.sitting == Sitting::None) {
+        return Err(Error::new(Exit::Usage, "--sandbox is for runs that end by themselves")
+            .hint("add -p and a prompt among Claude Code's arguments"));
+    }
     if launch.asked.sitting == Sitting::None {
         return Err(become_claude(launch));
     }
-    let interactive = world.terminal.stdin && world.terminal.stdout && !launch.asked.print;
     if interactive {
         if let Some(mut journal) = Journal::open(world, launch)? {
             // By exec the process stays the same, and so does its mark.
@@ -47,12 +52,14 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
         return Err(become_claude(launch));
     }
     let slot = slot::take(&world.paths, &launch.worker)?;
+    let sandbox = Sandbox::of(world, launch)?;
     let mut journal = Journal::open(world, launch)?;
     process::adopt_orphans();
     // Before the start, so that no signal falls between.
     let signals = Signals::new(PASSED_ON)
         .map_err(|error| Error::new(Exit::Bug, "cannot watch signals").because(&error))?;
-    let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), launch.keep_background);
+    let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), launch.keep_background)
+        .within(sandbox.as_ref());
     let started =
         Streams::inherited().and_then(|streams| keeper::start(launch, &orders, streams, slot.as_ref()));
     let kept = match started {
@@ -70,6 +77,9 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
     };
     let noted = journal.as_mut().map_or(Ok(()), |journal| journal.started(kept.pid));
     let (status, stopped) = watch(kept, signals)?;
+    if let Some(sandbox) = &sandbox {
+        sandbox.mend(world);
+    }
     let code = exit_code(status);
     if let Some(journal) = journal {
         let ending = Ending { exit_code: Some(i32::from(code)), stopped };

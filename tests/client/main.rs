@@ -24,5 +24,6 @@ mod permissions;
 mod plugin;
 mod project;
 mod proxy;
+mod sandbox;
 mod savings;
 mod stage;

@@ -23,6 +23,7 @@ mod name_taken;
 mod preset;
 mod probe;
 mod roles;
+mod sandbox;
 mod savings;
 mod spawn;
 mod staff;

@@ -6,12 +6,12 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use shared::env;
 
 use super::orders::Orders;
 use super::{Word, channel};
+use crate::sandbox;
 
 /// Only returns where it could not be done, having told why.
 pub fn run(orders: &Orders, words: &[OsString]) -> io::Result<()> {
@@ -28,7 +28,10 @@ fn become_it(orders: &Orders, words: &[OsString], passed: Vec<OwnedFd>) -> io::E
     if let Err(error) = die_with(orders.above).and_then(|()| refuse_foreign(Path::new(program))) {
         return error;
     }
-    let mut command = Command::new(program);
+    let mut command = match sandbox::enter(orders.confinement.as_ref(), program) {
+        Ok(command) => command,
+        Err(error) => return error,
+    };
     command.args(arguments).stdin(stdin);
     if let Some(dispatch) = &orders.dispatch {
         command.env(env::MO_DISPATCH, dispatch);

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use serde::{Deserialize, Serialize};
 
+use crate::sandbox::{Confinement, Sandbox};
+
 /// The first word of a keeper's command line; no worker can have this name.
 pub const WORD: &str = "@keep";
 
@@ -40,12 +42,20 @@ pub struct Orders {
     pub dispatch: Option<String>,
     /// Whether what the worker leaves running at its own end stays.
     pub keep_background: bool,
+    /// What confines the worker.
+    #[serde(default)]
+    pub confinement: Option<Confinement>,
 }
 
 impl Orders {
     /// The orders of a whole run.
     pub fn new(dispatch: Option<String>, keep_background: bool) -> Self {
-        Self { stage: Stage::Outer, above: std::process::id(), dispatch, keep_background }
+        Self { stage: Stage::Outer, above: std::process::id(), dispatch, keep_background, confinement: None }
+    }
+
+    /// The same for a worker inside this sandbox.
+    pub fn within(self, sandbox: Option<&Sandbox>) -> Self {
+        Self { confinement: sandbox.map(|sandbox| sandbox.confinement.clone()), ..self }
     }
 
     /// The same for the stage below this process.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 
 use super::inbox::{Input, helper};
+use crate::sandbox::{self, Sandbox};
 
 /// The longest a check may take.
 pub const LIMIT: Duration = Duration::from_secs(600);
@@ -37,12 +38,19 @@ pub struct Running {
 
 impl Running {
     /// Starts the command; its end comes into the inbox.
-    pub fn start(command: &str, directory: &Path, env: &ChildEnv, inbox: &SyncSender<Input>) -> Result<Self> {
+    pub fn start(
+        command: &str,
+        directory: &Path,
+        env: &ChildEnv,
+        sandbox: Option<&Sandbox>,
+        inbox: &SyncSender<Input>,
+    ) -> Result<Self> {
         let failed =
             |error: &io::Error| Error::new(Exit::CouldNot, "cannot run sh for a check").because(error);
         let (output, both) = io::pipe().map_err(|error| failed(&error))?;
         let again = both.try_clone().map_err(|error| failed(&error))?;
-        let mut shell = Command::new("sh");
+        let mut shell = sandbox::command(sandbox.map(|sandbox| &sandbox.confinement), "sh")
+            .map_err(|error| failed(&error))?;
         shell.arg("-c").arg(command).current_dir(directory).process_group(0);
         shell.env_clear();
         let plain = env.decisions().filter(|decision| !decision.secret);

@@ -17,6 +17,7 @@ use super::inbox::{Input, helper};
 use super::lines::{Line, Lines};
 use crate::keeper::{self, Orders, Streams};
 use crate::launch::Launch;
+use crate::sandbox::Sandbox;
 
 /// What is kept of what it prints on standard error: the end.
 const KEPT: usize = 4096;
@@ -46,6 +47,7 @@ impl Client {
     /// Starts it under its keeper, with the first thing it is told.
     pub fn start(
         launch: &Launch,
+        sandbox: Option<&Sandbox>,
         number: u32,
         first: Vec<u8>,
         place: Option<&Lock>,
@@ -55,7 +57,8 @@ impl Client {
         let failed = |error: &io::Error| claude::cannot_run(&launch.program, error);
         let (theirs, stdin) = io::pipe().map_err(|error| failed(&error))?;
         let streams = Streams { stdin: theirs.into(), stdout: Stdio::piped(), stderr: Stdio::piped() };
-        let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), launch.keep_background);
+        let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), launch.keep_background)
+            .within(sandbox);
         let (to, messages) = mpsc::channel();
         // Before anything else, so that it is there when it is looked for.
         let _ = to.send(first);

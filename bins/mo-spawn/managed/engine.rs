@@ -28,6 +28,7 @@ use super::workplace::Workplace;
 use crate::launch::Launch;
 use crate::options::{Limits, Task};
 use crate::policy::Policy;
+use crate::sandbox::Sandbox;
 
 /// What is shown of what the worker says.
 const SHOWN: usize = 300;
@@ -54,6 +55,8 @@ pub struct Engine<'a> {
     pub talk: Talk,
     /// Claude Code, once it was started.
     pub client: Option<Client>,
+    /// What confines the worker and the checks.
+    pub sandbox: Option<Sandbox>,
     /// Leave for tools.
     pub policy: Policy,
     /// How often it was started.

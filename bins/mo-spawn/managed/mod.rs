@@ -50,6 +50,7 @@ use crate::explain;
 use crate::launch::Launch;
 use crate::options::Task;
 use crate::policy::Policy;
+use crate::sandbox::Sandbox;
 use crate::slot;
 
 use earlier::Earlier;
@@ -104,6 +105,7 @@ fn play(
     let launch = Launch::prepare(world, &task.through(arguments::of(task, &policy)), &directory)?;
     let meter = meter(world, task, &launch)?;
     let slot = slot::take(&world.paths, &launch.worker)?;
+    let sandbox = Sandbox::of(world, &launch)?;
     let (sender, inputs) = inbox::open();
     // Before anything is started, so that no signal falls between.
     inbox::watch_signals(&sender)?;
@@ -131,6 +133,7 @@ fn play(
         policy,
         started: 0,
         slot,
+        sandbox,
         clock: world.clock,
         inbox: sender,
         inputs,
@@ -182,6 +185,9 @@ fn close(world: &World, mut engine: Engine, ending: Ending, before: &Before) -> 
     let gently = matches!(ending.status, Status::Done | Status::CheckFailed);
     engine.dismiss();
     engine.end_client(gently);
+    if let Some(sandbox) = &engine.sandbox {
+        sandbox.mend(world);
+    }
     let ending = settle(&mut engine, ending, before);
     let record = &mut engine.journal.record;
     record.status = Some(ending.status);

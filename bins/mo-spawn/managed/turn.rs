@@ -83,8 +83,15 @@ impl Engine<'_> {
     fn start(&mut self, text: &str, uuid: &str) -> Result<(), Ending> {
         let first = speech::message(text, &self.session, uuid);
         let number = self.started + 1;
-        let client =
-            Client::start(&self.launch, number, first, self.slot.as_ref(), &self.inbox, &self.printed);
+        let client = Client::start(
+            &self.launch,
+            self.sandbox.as_ref(),
+            number,
+            first,
+            self.slot.as_ref(),
+            &self.inbox,
+            &self.printed,
+        );
         let client = client.map_err(|error| Ending::of(Status::Failed, "start", error.to_string()))?;
         self.started = number;
         self.journal.started(client.pid);

@@ -7,9 +7,11 @@ mod through;
 
 use std::ffi::OsString;
 
-use shared::args::{Flag, Program};
+use shared::args::{Flag, Matches, Program};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
+
+use crate::sandbox::Network;
 
 pub use task::{Limits, Progress, Source, Task};
 pub use through::Options;
@@ -57,6 +59,16 @@ impl Request {
             return Task::parse(own, name);
         }
         Options::parse(own, name, rest)
+    }
+}
+
+/// Whether a sandbox was asked for, and what of the network is left in it.
+fn sandbox(matches: &Matches) -> Result<Option<Network>> {
+    match (matches.has("sandbox"), matches.has("no-network")) {
+        (false, true) => Err(Error::new(Exit::Usage, "--no-network is for a run with --sandbox")),
+        (false, false) => Ok(None),
+        (true, true) => Ok(Some(Network::ProviderOnly)),
+        (true, false) => Ok(Some(Network::Open)),
     }
 }
 

@@ -13,6 +13,7 @@ use shared::name::Name;
 use shared::tier::Tier;
 
 use crate::best_of::Field;
+use crate::sandbox::Network;
 
 use super::{NAME, Options, Request, amount, no_name, retries};
 
@@ -69,6 +70,12 @@ pub(super) static PROGRAM: Program = Program {
             value: "RULE",
             about: "a tool, or Bash(git diff:*), Edit(src/**): needs no question (repeatable)",
         },
+        Flag {
+            long: "sandbox",
+            value: "",
+            about: "it writes only to its work tree, its own and temporary files (docs/sandbox.md)",
+        },
+        Flag { long: "no-network", value: "", about: "with --sandbox: no port but the provider's" },
         Flag { long: "policy", value: "FILE", about: "rules that allow and deny, as JSON (docs/sandbox.md)" },
         Flag { long: "json", value: "", about: "the result as one JSON document" },
         Flag { long: "progress", value: "HOW", about: "bar, plain or none, on standard error" },
@@ -172,6 +179,8 @@ pub struct Task {
     pub permission_mode: Option<String>,
     /// What needs no question.
     pub allow: Vec<String>,
+    /// Whether the worker and the checks are confined.
+    pub sandbox: Option<Network>,
     /// A file of rules.
     pub policy: Option<PathBuf>,
     /// Whether the result is JSON.
@@ -278,6 +287,7 @@ impl Task {
             files: all("files"),
             permission_mode: text("permission-mode"),
             allow: all("allow"),
+            sandbox: super::sandbox(matches)?,
             policy: matches.value("policy").map(PathBuf::from),
             json: matches.has("json"),
             progress: matches.value("progress").map(progress).transpose()?,
@@ -305,6 +315,7 @@ impl Task {
             retries: self.retries,
             keep_background: self.keep_background,
             nested: self.nested,
+            sandbox: self.sandbox,
         }
     }
 }

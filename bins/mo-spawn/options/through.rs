@@ -8,6 +8,7 @@ use shared::error::Result;
 use shared::name::Name;
 
 use super::{NAME, Request, no_name, retries};
+use crate::sandbox::Network;
 
 pub(super) static PROGRAM: Program = Program {
     name: NAME,
@@ -38,6 +39,12 @@ pub(super) static PROGRAM: Program = Program {
             about: "leave the worker's background processes running at its end",
         },
         Flag { long: "nested", value: "", about: "run although this already is a worker" },
+        Flag {
+            long: "sandbox",
+            value: "",
+            about: "it writes only to its directory, its own and temporary files (docs/sandbox.md)",
+        },
+        Flag { long: "no-network", value: "", about: "with --sandbox: no port but the provider's" },
     ],
     takes_keys: false,
     more: "\
@@ -84,6 +91,8 @@ pub struct Options {
     pub keep_background: bool,
     /// Whether a worker may start this one.
     pub nested: bool,
+    /// Whether it is confined.
+    pub sandbox: Option<Network>,
 }
 
 impl Options {
@@ -111,6 +120,7 @@ impl Options {
             retries: matches.value("retries").map(retries).transpose()?,
             keep_background: matches.has("keep-background"),
             nested: matches.has("nested"),
+            sandbox: super::sandbox(&matches)?,
         };
         Ok(if asked_behind || matches.has("explain") {
             Request::Explain(options)
