@@ -13,6 +13,7 @@ use crate::observe::audit::journal::Keeping;
 use crate::observe::cost::{AtLimit, Limit};
 use crate::observe::observer::{Observer, Settings};
 use crate::request_id::Ids;
+use crate::restraint::Restraint;
 use crate::route::Leg;
 use crate::scan::Body;
 use crate::stage::Life;
@@ -43,6 +44,8 @@ pub struct Gateway {
     pub clock: Clock,
     /// Who keeps the books.
     pub observer: Observer,
+    /// What holds requests back.
+    pub restraint: Restraint,
     dialer: Arc<Dialer>,
     live: RwLock<Arc<Live>>,
     minted: Mutex<Minted>,
@@ -78,6 +81,7 @@ impl Gateway {
             started: Instant::now(),
             anthropic: prepared.anthropic,
             dialer: prepared.dialer,
+            restraint: Restraint::new(prepared.live.config.breaking),
             live: RwLock::new(Arc::new(prepared.live)),
             minted: Mutex::default(),
         })

@@ -4,8 +4,9 @@ mod scan;
 mod config;
 mod route;
 mod transform;
-#[cfg_attr(not(test), expect(dead_code, reason = "requests to providers are held to it"))]
 mod limits;
+mod turnstile;
+mod restraint;
 mod wire;
 mod upstream;
 mod live;

@@ -23,6 +23,7 @@ mod encrypted;
 mod fidelity;
 mod limits;
 mod providers;
+mod restraint;
 mod safety;
 mod smuggling;
 mod start;

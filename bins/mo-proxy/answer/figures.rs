@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::gateway::Gateway;
+use crate::limits::breaker::Seen;
 use crate::live::Live;
 use crate::observe::metrics;
 use crate::stage::Stage;
@@ -10,7 +11,20 @@ use crate::wire::reply::Reply;
 
 /// The figures in Prometheus' format.
 pub fn metrics(gateway: &Gateway) -> Reply {
-    let live = metrics::Live { in_flight: gateway.life.running() as u64, ..metrics::Live::default() };
+    let breakers = gateway.restraint.told().into_iter().map(|(told, _)| {
+        let state = match told.breaker {
+            Seen::Closed => 0,
+            Seen::Open => 1,
+            Seen::HalfOpen => 2,
+        };
+        (told.upstream, told.model, state)
+    });
+    let live = metrics::Live {
+        in_flight: gateway.life.running() as u64,
+        queued: gateway.restraint.queued(),
+        breakers: breakers.collect(),
+        ..metrics::Live::default()
+    };
     Reply::text(200, "text/plain; version=0.0.4; charset=utf-8", gateway.observer.metrics(live))
 }
 
@@ -33,6 +47,27 @@ pub fn status(gateway: &Gateway, live: &Live) -> Reply {
             (name.to_owned(), json!({"address": place, "idle_connections": pool.count()}))
         })
         .collect();
+    let troubled = gateway
+        .restraint
+        .told()
+        .into_iter()
+        .filter(|(told, _)| told.degraded || told.breaker != Seen::Closed);
+    let troubled: Vec<Value> = troubled
+        .map(|(told, since)| {
+            let breaker = match told.breaker {
+                Seen::Closed => "closed",
+                Seen::Open => "open",
+                Seen::HalfOpen => "half-open",
+            };
+            json!({
+                "upstream": told.upstream,
+                "model": told.model,
+                "breaker": breaker,
+                "degraded": told.degraded,
+                "for_seconds": since.map(|since| since.as_secs()),
+            })
+        })
+        .collect();
     Reply::json(
         200,
         &json!({
@@ -44,6 +79,8 @@ pub fn status(gateway: &Gateway, live: &Live) -> Reply {
             "stage": stage,
             "requests": gateway.life.running(),
             "upstreams": upstreams,
+            "troubled": troubled,
+            "queued": gateway.restraint.queued().into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>(),
             "quotas": gateway.observer.quotas(),
             "audit": {"lost": gateway.observer.lost(), "trouble": gateway.observer.trouble()},
         }),

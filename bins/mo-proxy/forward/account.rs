@@ -3,16 +3,19 @@
 
 use std::time::Instant;
 
+use serde_json::json;
 use shared::audit_line::{AuditLine, FORMAT};
 use shared::clock::rfc3339;
 use shared::flatten::flatten;
 
 use super::ask::{Ask, Call};
 use crate::gateway::Gateway;
+use crate::limits::Outcome;
+use crate::limits::refusal::{self, Limit};
 use crate::observe::cost::Payer;
 use crate::observe::observer::Ended;
 use crate::observe::quota::{self, Quota};
-use crate::observe::reader::Reader;
+use crate::observe::reader::{Failure, Reader};
 use crate::route::provider::Key;
 use crate::route::{Leg, Route, Way};
 use crate::wire::head::Head;
@@ -31,6 +34,8 @@ pub struct Account<'a> {
     payer: Payer,
     retries: Vec<&'static str>,
     quota: Option<Quota>,
+    /// Whether the answer says that a plan is used up.
+    used_up: bool,
     reader: Option<Reader>,
 }
 
@@ -63,6 +68,7 @@ impl<'a> Account<'a> {
             payer: Payer::Subscription,
             retries: Vec::new(),
             quota: None,
+            used_up: false,
             reader: None,
         }
     }
@@ -107,6 +113,8 @@ impl<'a> Account<'a> {
         self.line.ttfb_ms = Some(self.elapsed());
         self.line.status = status.code();
         let text = |name: &str| status.get(name).and_then(|value| std::str::from_utf8(value).ok());
+        let limit = refusal::of_answer(status.code(), text, b"", self.gateway.clock.now());
+        self.used_up = matches!(limit, Some(Limit::Quota(_)));
         self.reader = Some(Reader::new(
             text("content-type").unwrap_or_default(),
             text("content-encoding").unwrap_or_default(),
@@ -153,12 +161,35 @@ impl<'a> Account<'a> {
         self.line.error = Some("left".to_owned());
     }
 
+    /// What came of it for the upstream: a limit that is told inside a stream counts as what it is.
+    pub fn outcome(&self) -> Outcome {
+        match self.line.error.as_deref() {
+            Some("left") => Outcome::Abandoned,
+            Some(_) => Outcome::Failure,
+            None if self.limit_inside().is_some() => Outcome::Throttled,
+            None if self.failure().is_some() && self.line.status < 400 => Outcome::Failure,
+            None => Outcome::of_status(self.line.status),
+        }
+    }
+
+    fn failure(&self) -> Option<&Failure> {
+        self.reader.as_ref()?.seen().failure.as_ref()
+    }
+
+    /// The limit that an error inside the answer tells of.
+    fn limit_inside(&self) -> Option<Limit> {
+        let failure = self.failure()?;
+        let event = json!({"type": "error", "error": {"type": failure.kind, "message": failure.message}});
+        refusal::of_event(event.to_string().as_bytes())
+    }
+
     fn elapsed(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// What the answer said of itself.
     fn read(&mut self) {
+        let inside = self.limit_inside();
         let Some(reader) = self.reader.take() else { return };
         let seen = reader.seen();
         self.line.message_id.clone_from(&seen.message_id);
@@ -168,6 +199,9 @@ impl<'a> Account<'a> {
         self.line.usage = seen.has_usage.then_some(seen.usage);
         if let (None, Some(failure)) = (&self.line.error, &seen.failure) {
             self.line.error = Some(flatten(&failure.kind, LONGEST));
+        }
+        if self.used_up || matches!(inside, Some(Limit::Quota(_))) {
+            self.line.error = Some("quota".to_owned());
         }
         self.gateway.note_thinking(&seen.signatures, &self.line.provider);
     }

@@ -1,19 +1,25 @@
 //! The places of a route, one after the other, until one answers. All before the first byte of an answer: once a
 //! client has heard something, nothing is asked again.
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::time::Duration;
-
-use tokio::time::timeout;
 
 use super::account::Account;
 use super::ask::{Ask, Call};
+use super::told::Told;
+use super::tries::{Answered, Tries};
 use crate::answer::estimate;
+use crate::config::Pace;
+use crate::config::names::ANTHROPIC;
 use crate::gateway::Gateway;
+use crate::limits::Outcome;
 use crate::live::Live;
+use crate::restraint::Watched;
 use crate::route::{Leg, Route, Way};
 use crate::transform::Shaped;
-use crate::upstream::failure::{Failure, Stage};
-use crate::upstream::outgoing::{Outgoing, Sent};
+use crate::turnstile::Slot;
+use crate::upstream::failure::Failure;
+use crate::upstream::outgoing::Sent;
 use crate::wire::head::Head;
 use crate::wire::reply::Reply;
 use crate::wire::status_line::Status;
@@ -29,7 +35,7 @@ pub struct Journey<'a, 'g> {
     /// Its id.
     pub id: &'a str,
     /// The gateway.
-    pub gateway: &'a Gateway,
+    pub gateway: &'g Gateway,
     /// The configuration it began under.
     pub live: &'a Live,
     /// Its account.
@@ -37,47 +43,45 @@ pub struct Journey<'a, 'g> {
 }
 
 /// Where it ended.
-pub enum Arrived {
+pub enum Arrived<'g> {
     /// An upstream answers.
-    Answer(Box<(Sent, Status)>, Told),
+    Answer(Box<(Sent, Status, Hold<'g>)>, Told),
     /// We answer.
     Own(Reply, Told),
 }
 
-/// What a client is told beside the answer.
-#[derive(Clone, Debug, Default)]
-pub struct Told {
-    /// The upstream that answered, where it is not Anthropic.
-    pub upstream: Option<String>,
-    /// The model that was asked there, where it is another than the client named.
-    pub model: Option<String>,
-    /// The places that failed before, and how.
-    pub trail: Vec<String>,
+/// What a request holds while it runs: its slot at the upstream, and what its breaker waits to hear.
+#[derive(Debug, Default)]
+pub struct Hold<'g> {
+    watched: Option<Watched<'g>>,
+    _slot: Option<Slot>,
 }
 
-impl Told {
-    /// As fields of an answer. Names of models come from a client or a file: what cannot stand in a field is left out.
-    pub fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let trail = (!self.trail.is_empty()).then(|| self.trail.join(", "));
-        let fields = [
-            ("x-mo-upstream", self.upstream.clone()),
-            ("x-mo-model", self.model.clone()),
-            ("x-mo-fallback", trail),
-        ];
-        fields.into_iter().filter_map(|(name, value)| {
-            let value: String = value?.chars().filter(|letter| matches!(letter, ' '..='~')).collect();
-            Some((name, value))
-        })
+impl Hold<'_> {
+    /// This came of it.
+    pub fn outcome(&mut self, outcome: Outcome) {
+        if let Some(watched) = &mut self.watched {
+            watched.outcome(outcome);
+        }
     }
 }
 
-impl Journey<'_, '_> {
+/// Why a place gave no answer.
+enum Missed {
+    /// We did not ask; what the client is told where nobody else is asked.
+    Held(Reply),
+    /// It failed.
+    Failed(Failure),
+}
+
+impl<'g> Journey<'_, 'g> {
     /// Goes along the route.
-    pub async fn go(&mut self, route: &Route) -> Arrived {
+    pub async fn go(&mut self, route: &Route) -> Arrived<'g> {
         let mut told = Told::default();
-        let mut legs = route.legs.iter().peekable();
-        while let Some(leg) = legs.next() {
-            let is_last = legs.peek().is_none();
+        let legs = self.in_order(route);
+        let last = legs.len().saturating_sub(1);
+        for (at, leg) in legs.into_iter().enumerate() {
+            self.account.at(leg);
             let is_provider = matches!(leg.way, Way::Provider(_));
             told.upstream = is_provider.then(|| leg.upstream().to_owned());
             let asked = self.ask.model.as_deref().unwrap_or_default();
@@ -86,28 +90,82 @@ impl Journey<'_, '_> {
                 let count = serde_json::json!({"input_tokens": estimate::tokens(self.bytes)});
                 return Arrived::Own(Reply::json(200, &count), told);
             }
-            self.account.at(leg);
-            match self.take(leg).await {
-                Ok((_, status)) if !is_last && falls(status.code()) => {
-                    self.account.falls();
-                    told.trail.push(format!("{}: {}", leg.upstream(), status.code()));
-                }
+            let why = match self.take(leg, at == last).await {
+                Ok((_, status, _)) if at < last && falls(status.code()) => status.code().to_string(),
                 Ok(answer) => return Arrived::Answer(Box::new(answer), told),
-                Err(_) if !is_last => {
-                    self.account.falls();
-                    told.trail.push(format!("{}: no answer", leg.upstream()));
-                }
-                Err(failure) => {
+                Err(Missed::Held(_)) if at < last => "left alone".to_owned(),
+                Err(Missed::Failed(_)) if at < last => "no answer".to_owned(),
+                Err(Missed::Held(reply)) => return Arrived::Own(reply, told),
+                Err(Missed::Failed(failure)) => {
                     let what = format!("{}: {failure}", leg.upstream());
                     return Arrived::Own(Reply::error(failure.status(), &what, self.id), told);
                 }
-            }
+            };
+            self.account.falls();
+            told.trail.push(format!("{}: {why}", leg.upstream()));
         }
         Arrived::Own(Reply::error(500, "the route has no place", self.id), told)
     }
 
-    /// Asks at one place.
-    async fn take(&mut self, leg: &Leg) -> Result<(Sent, Status), Failure> {
+    /// As the route says, but those that do badly behind the others.
+    fn in_order<'r>(&self, route: &'r Route) -> Vec<&'r Leg> {
+        if route.legs.len() < 2 {
+            return route.legs.iter().collect();
+        }
+        let places = route.legs.iter().map(|leg| (leg.upstream(), leg.model.as_str()));
+        let order = self.gateway.restraint.order(places);
+        order.into_iter().filter_map(|at| route.legs.get(at)).collect()
+    }
+
+    /// Asks at one place, once it lets us.
+    async fn take(&mut self, leg: &Leg, is_last: bool) -> Result<(Sent, Status, Hold<'g>), Missed> {
+        let mut hold = self.hold(leg).await?;
+        let answered = self.answer(leg, is_last).await;
+        hold.outcome(match &answered {
+            Err(_) => Outcome::Failure,
+            Ok((_, status)) => Outcome::of_status(status.code()),
+        });
+        let (sent, status) = answered.map_err(Missed::Failed)?;
+        Ok((sent, status, hold))
+    }
+
+    /// Waits at the gate and asks the breaker. Counting and everything small is never held back.
+    async fn hold(&self, leg: &Leg) -> Result<Hold<'g>, Missed> {
+        if self.ask.call != Call::Messages {
+            return Ok(Hold::default());
+        }
+        let upstream = leg.upstream();
+        let held = |status, what: &str, after: Duration| {
+            let seconds = after.as_secs().max(1).to_string();
+            let message = format!("{upstream}: {what}");
+            Missed::Held(Reply::error(status, &message, self.id).with("retry-after", seconds))
+        };
+        let watched = self.gateway.restraint.admit(upstream, &leg.model);
+        let watched =
+            watched.map_err(|after| held(503, "it failed too often and is left alone for a while", after))?;
+        let turnstile = self.gateway.restraint.turnstile(upstream, self.pace(leg));
+        let slot = turnstile.enter(self.session()).await;
+        let slot = slot.map_err(|after| held(429, "too many requests wait for it here already", after))?;
+        Ok(Hold { watched: Some(watched), _slot: Some(slot) })
+    }
+
+    fn pace(&self, leg: &Leg) -> Pace {
+        match &leg.way {
+            Way::Provider(provider) => provider.pace,
+            Way::Anthropic => {
+                let own = self.live.config.upstreams.get(ANTHROPIC);
+                own.and_then(|upstream| upstream.pace).unwrap_or_default()
+            }
+        }
+    }
+
+    /// A number for the client's session: at a gate, sessions take turns.
+    fn session(&self) -> u64 {
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        hasher.hash_one(self.head.get("x-claude-code-session-id"))
+    }
+
+    async fn answer(&mut self, leg: &Leg, is_last: bool) -> Answered {
         let shaped = self.ask.body.as_ref().map(|body| self.gateway.shape(body, leg));
         let body = match &shaped {
             Some(Shaped { body, changes }) => {
@@ -116,48 +174,28 @@ impl Journey<'_, '_> {
             }
             None => self.bytes,
         };
+        let tries = Tries {
+            gateway: self.gateway,
+            config: &self.live.config,
+            upstream: leg.upstream(),
+            again: is_last && self.ask.call == Call::Messages,
+        };
         match &leg.way {
             Way::Anthropic => {
                 let outgoing = self.gateway.anthropic.outgoing(self.head, body.len());
-                self.send(&outgoing, body).await
+                tries.ask(&outgoing, body, self.account).await
             }
             Way::Provider(provider) => {
                 let door = self.live.door(provider);
                 let door = door.ok_or_else(|| Failure::connect("this provider is gone"))?;
                 let outgoing = door.outgoing(self.head, body.len()).await?;
-                let answered = self.send(&outgoing, body).await?;
+                let answered = tries.ask(&outgoing, body, self.account).await?;
                 if answered.1.code() == 401 {
                     door.forget_key();
                 }
                 Ok(answered)
             }
         }
-    }
-
-    /// Sends the request and waits for the head of the answer; once more where the connection turned out to be dead.
-    async fn send(&mut self, outgoing: &Outgoing, body: &[u8]) -> Result<(Sent, Status), Failure> {
-        self.account.tries(None);
-        let patience = self.live.config.timeouts.idle;
-        match once(outgoing, body, false, patience).await {
-            Err(failure) if failure.stage == Stage::Stale => {
-                self.account.tries(Some("stale"));
-                once(outgoing, body, true, patience).await
-            }
-            answered => answered,
-        }
-    }
-}
-
-async fn once(
-    outgoing: &Outgoing,
-    body: &[u8],
-    fresh: bool,
-    patience: Duration,
-) -> Result<(Sent, Status), Failure> {
-    let mut sent = outgoing.send(body, fresh).await?;
-    match timeout(patience, sent.status()).await {
-        Ok(status) => status.map(|status| (sent, status)),
-        Err(_) => Err(Failure::new(Stage::Silent, format!("{} did not answer in time", sent.place()))),
     }
 }
 

@@ -7,6 +7,8 @@ mod early;
 mod legs;
 mod plan;
 mod relay;
+mod told;
+mod tries;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,8 +16,9 @@ use std::pin::pin;
 use self::account::Account;
 use self::ask::Ask;
 use self::early::Early;
-use self::legs::{Arrived, Journey, Told};
+use self::legs::{Arrived, Journey};
 use self::relay::Answering;
+use self::told::Told;
 use crate::answer;
 use crate::gateway::Gateway;
 use crate::guard;
@@ -91,7 +94,7 @@ pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After 
     drop(body);
     match arrived {
         Arrived::Answer(answer, told) => {
-            let (mut sent, status) = *answer;
+            let (mut sent, status, mut hold) = *answer;
             account.answered(&status);
             if early.has_begun() && !(status.code() == 200 && status.is_events()) {
                 let error = early::told_by(&mut sent, &status, &id).await;
@@ -101,7 +104,9 @@ pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After 
             let begun = early.has_begun();
             let timeouts = &force.config.timeouts;
             let answering = Answering { head, id: &id, told: &told, timeouts, begun };
-            relay::relay(line, &answering, &mut account, sent, &status).await
+            let after = relay::relay(line, &answering, &mut account, sent, &status).await;
+            hold.outcome(account.outcome());
+            after
         }
         Arrived::Own(reply, told) => {
             account.refused(reply.status());

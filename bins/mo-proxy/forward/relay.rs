@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::After;
 use super::account::Account;
-use super::legs::Told;
+use super::told::Told;
 use crate::config::Timeouts;
 use crate::upstream::outgoing::Sent;
 use crate::wire::chunk;

@@ -62,6 +62,7 @@ impl Gate {
     }
 
     /// How many run.
+    #[cfg(test)]
     pub fn running(&self) -> u64 {
         self.running
     }

@@ -6,7 +6,7 @@ mod lines;
 mod message;
 mod unpack;
 
-pub use message::Seen;
+pub use message::{Failure, Seen};
 
 use document::Document;
 use lines::Lines;
