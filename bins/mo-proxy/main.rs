@@ -7,6 +7,12 @@ mod transform;
 mod limits;
 mod turnstile;
 mod restraint;
+#[cfg_attr(not(test), expect(dead_code, reason = "off unless the configuration turns it on"))]
+mod markers;
+#[cfg_attr(not(test), expect(dead_code, reason = "off unless the configuration turns it on"))]
+mod compress;
+#[cfg_attr(not(test), expect(dead_code, reason = "the launcher is its first user"))]
+mod agents;
 mod wire;
 mod upstream;
 mod live;

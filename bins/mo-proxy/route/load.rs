@@ -1,10 +1,11 @@
 //! Reading what routes are made of: the configuration, the catalogue and the workers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shared::catalogue::Catalogue;
 use shared::error::Result;
 use shared::file;
+use shared::role;
 use shared::roster;
 use shared::world::World;
 
@@ -31,9 +32,12 @@ impl Routes {
         for note in without_meaning(&world.env) {
             world.say.note(&note);
         }
+        // Which directory a session works in is not known here: a project's own roles have to be mapped.
+        let roles = role::all(&world.paths, Path::new("/")).map(|(roles, _)| roles).unwrap_or_default();
+        let texts = roles.into_iter().map(|role| (role.name.as_str().to_owned(), role.tier));
         let read = Config::read(&world.env, &path, text.as_deref());
         let settled = read.and_then(|config| {
-            Self::settle(&config, &path, &catalogue, workers).map(|routes| (config, routes))
+            Self::settle(&config, &path, &catalogue, workers).map(|routes| (config, routes.with_roles(texts)))
         });
         settled.map_err(|mistakes| {
             if mistakes.len() > 1 {

@@ -17,6 +17,7 @@ use shared::host::Host;
 use shared::model;
 use shared::nearest::nearest;
 use shared::redact::typed;
+use shared::tier::Tier;
 
 use crate::config::names::{ANTHROPIC, ROLE, is_anthropics};
 use crate::config::{Pattern, Profile};
@@ -90,6 +91,8 @@ pub enum Why {
     Named,
     /// It is a role of this name, on this line.
     Role(String, usize),
+    /// It is a role that the configuration says nothing of, played by the worker of this name.
+    Preferred(String, String),
     /// A rule with this pattern, on this line.
     Rule(String, usize),
     /// The worker or preset of this name serves it.
@@ -111,7 +114,7 @@ impl Route {
     /// The role that was asked for.
     pub fn role(&self) -> Option<&str> {
         match &self.why {
-            Why::Role(role, _) => Some(role),
+            Why::Role(role, _) | Why::Preferred(role, _) => Some(role),
             _ => None,
         }
     }
@@ -162,6 +165,8 @@ pub struct Routes {
     /// Exact ones first, then beginnings, then ends; each in the user's order.
     rules: Vec<Ready>,
     roles: BTreeMap<String, (usize, Vec<Leg>)>,
+    /// Roles that there are texts for, and the tier that each wants.
+    texts: BTreeMap<String, Option<Tier>>,
     default: Option<(usize, To)>,
 }
 
@@ -230,14 +235,36 @@ impl Routes {
         Ok(self.to(Way::Provider(Arc::clone(provider)), None, None).leg(model))
     }
 
-    /// A role of the configuration, or a worker that is asked for as if it were one.
+    /// With these roles, for which there are texts: what the configuration does not map is the preferred worker's.
+    #[must_use]
+    pub fn with_roles(self, texts: impl Iterator<Item = (String, Option<Tier>)>) -> Self {
+        Self { texts: texts.collect(), ..self }
+    }
+
+    /// A role of the configuration, a worker that is asked for as if it were one, or a role that nothing maps.
     fn role(&self, role: &str) -> Option<Route> {
         if let Some((line, legs)) = self.roles.get(role) {
             return Some(Route { why: Why::Role(role.to_owned(), *line), legs: legs.clone() });
         }
-        let provider = self.known.providers.get(role)?;
-        let leg = self.to(Way::Provider(Arc::clone(provider)), provider.default_model.clone(), None);
-        leg.model.is_some().then(|| Route { why: Why::Role(role.to_owned(), 0), legs: vec![leg.leg(role)] })
+        let (why, provider, tier) = match self.known.providers.get(role) {
+            Some(provider) => (Why::Role(role.to_owned(), 0), provider, None),
+            None => {
+                let tier = *self.texts.get(role)?;
+                let provider = self.first_worker()?;
+                (Why::Preferred(role.to_owned(), provider.name.clone()), provider, tier)
+            }
+        };
+        let model = tier.and_then(|tier| provider.tiers.get(&tier)).or(provider.default_model.as_ref())?;
+        let to = self.to(Way::Provider(Arc::clone(provider)), Some(model.clone()), None);
+        Some(Route { why, legs: vec![to.leg(role)] })
+    }
+
+    /// The worker that the user prefers, else the first by name.
+    fn first_worker(&self) -> Option<&Arc<Provider>> {
+        let workers = self.known.providers.values().filter(|provider| {
+            matches!(provider.key, Key::Worker(_)) && !provider.base_url.is_anthropic()
+        });
+        workers.max_by_key(|provider| (provider.preferred, std::cmp::Reverse(&provider.name)))
     }
 
     /// The provider that serves this model by what is known of it: a worker the user prefers, then any worker, then
@@ -262,7 +289,8 @@ impl Routes {
     }
 
     fn unknown(&self, asked: &str) -> Unknown {
-        let roles: Vec<String> = self.roles.keys().map(|role| format!("{ROLE}{role}")).collect();
+        let roles = self.roles.keys().chain(self.texts.keys());
+        let roles: Vec<String> = roles.map(|role| format!("{ROLE}{role}")).collect();
         let exact = self.rules.iter().filter_map(|rule| match &rule.pattern {
             Pattern::Exact(name) => Some(name.as_str()),
             Pattern::Prefix(_) | Pattern::Suffix(_) => None,

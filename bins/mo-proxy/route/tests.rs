@@ -213,6 +213,19 @@ fn the_preferred_worker_stands_for_its_preset_and_serves_first() {
 }
 
 #[test]
+fn a_role_that_nothing_maps_is_the_preferred_workers() {
+    let texts = [("reviewer".to_owned(), Some(Tier::Haiku)), ("architect".to_owned(), Some(Tier::Opus))];
+    let routes = settled("{}").unwrap().with_roles(texts.into_iter());
+    // Of the workers that are not Anthropic's, the first by name.
+    assert_eq!(leads(&routes, "mo-reviewer"), "glm,glm-4.7");
+    assert_eq!(leads(&routes, "mo-architect"), "glm,glm-5.2");
+    assert_eq!(routes.find("mo-reviewer").unwrap().role(), Some("reviewer"));
+    assert!(leads(&routes, "mo-reviwer").contains("did you mean `mo-reviewer`?"));
+    let mapped = settled(r#"{"roles": {"reviewer": "kimi"}}"#).unwrap();
+    assert_eq!(leads(&mapped, "mo-reviewer"), "kimi,kimi-k2.7-code");
+}
+
+#[test]
 fn an_explanation_names_rule_place_and_credential() {
     let routes = settled(RULES).unwrap();
     let explained = |asked: &str| {
