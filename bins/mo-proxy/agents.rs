@@ -28,7 +28,10 @@ pub fn argument(roles: &[Role], routes: &Routes) -> (Option<String>, Vec<String>
     for role in roles {
         let model = format!("{ROLE}{}", role.name);
         if routes.find(&model).is_err() {
-            notes.push(format!("no agent for the role `{0}`: map it in config.json, or make a worker", role.name));
+            notes.push(format!(
+                "no agent for the role `{0}`: map it in config.json, or make a worker",
+                role.name
+            ));
             continue;
         }
         let agent = Agent {

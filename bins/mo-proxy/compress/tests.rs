@@ -37,7 +37,7 @@ fn long(letter: &str) -> String {
 fn conversation(calls: &[[Json; 2]], length: usize) -> Vec<Json> {
     let mut messages: Vec<Json> = calls.iter().flatten().cloned().collect();
     while messages.len() < length {
-        let role = if messages.len() % 2 == 0 { "assistant" } else { "user" };
+        let role = if messages.len().is_multiple_of(2) { "assistant" } else { "user" };
         messages.push(json!({"role": role, "content": "ok"}));
     }
     messages
@@ -175,13 +175,12 @@ proptest! {
         prop_assert!(changes <= steps, "{changes} changes in {steps} steps");
         let out = before.unwrap();
         let mut whole = std::collections::BTreeSet::new();
-        for at in 0..calls.len() {
+        for (at, (tool, input, _)) in exchanges.iter().enumerate() {
             let (old, new) = (result(&messages, at), result(&out, at));
             prop_assert_eq!((&old["tool_use_id"], old.get("is_error")), (&new["tool_use_id"], new.get("is_error")));
             if old.get("is_error").is_some() {
                 prop_assert_eq!(old, new);
             }
-            let (tool, input, _) = &exchanges[at];
             let real = tool == "Read" && input.get("limit").is_none() && old.get("is_error").is_none();
             if real && old["content"].as_str().unwrap().len() >= 300 {
                 if old == new {

@@ -52,7 +52,7 @@ fn is_marked(body: &Body<'_>) -> bool {
         })
 }
 
-fn last<'a>(array: Value<'a>) -> Option<Value<'a>> {
+fn last(array: Value<'_>) -> Option<Value<'_>> {
     array.items().filter(|item| item.is_object()).last()
 }
 

@@ -83,7 +83,9 @@ fn because(why: &Why) -> String {
         Why::Named => "the name says its upstream before the comma".to_owned(),
         Why::Role(worker, 0) => format!("`{worker}` is an upstream, asked for like a role"),
         Why::Role(role, line) => format!("role `{role}` on line {line}"),
-        Why::Preferred(role, worker) => format!("role `{role}` is mapped nowhere, and `{worker}` is the first worker"),
+        Why::Preferred(role, worker) => {
+            format!("role `{role}` is mapped nowhere, and `{worker}` is the first worker")
+        }
         Why::Rule(pattern, line) => format!("rule `{pattern}` on line {line}"),
         Why::Serves(name) => format!("`{name}` is known to serve it"),
         Why::Default(line) => format!("nothing else knows it, and `default` is on line {line}"),

@@ -246,13 +246,12 @@ impl Routes {
         if let Some((line, legs)) = self.roles.get(role) {
             return Some(Route { why: Why::Role(role.to_owned(), *line), legs: legs.clone() });
         }
-        let (why, provider, tier) = match self.known.providers.get(role) {
-            Some(provider) => (Why::Role(role.to_owned(), 0), provider, None),
-            None => {
-                let tier = *self.texts.get(role)?;
-                let provider = self.first_worker()?;
-                (Why::Preferred(role.to_owned(), provider.name.clone()), provider, tier)
-            }
+        let (why, provider, tier) = if let Some(provider) = self.known.providers.get(role) {
+            (Why::Role(role.to_owned(), 0), provider, None)
+        } else {
+            let tier = *self.texts.get(role)?;
+            let provider = self.first_worker()?;
+            (Why::Preferred(role.to_owned(), provider.name.clone()), provider, tier)
         };
         let model = tier.and_then(|tier| provider.tiers.get(&tier)).or(provider.default_model.as_ref())?;
         let to = self.to(Way::Provider(Arc::clone(provider)), Some(model.clone()), None);
@@ -261,9 +260,10 @@ impl Routes {
 
     /// The worker that the user prefers, else the first by name.
     fn first_worker(&self) -> Option<&Arc<Provider>> {
-        let workers = self.known.providers.values().filter(|provider| {
-            matches!(provider.key, Key::Worker(_)) && !provider.base_url.is_anthropic()
-        });
+        let workers =
+            self.known.providers.values().filter(|provider| {
+                matches!(provider.key, Key::Worker(_)) && !provider.base_url.is_anthropic()
+            });
         workers.max_by_key(|provider| (provider.preferred, std::cmp::Reverse(&provider.name)))
     }
 
