@@ -19,7 +19,7 @@ use crate::scan::Body;
 use crate::stage::Life;
 use crate::token::Token;
 use crate::transform::minted::Minted;
-use crate::transform::{self, Shaped};
+use crate::transform::{self, Extras, Shaped};
 use crate::upstream::anthropic::Anthropic;
 use crate::upstream::dialer::Dialer;
 
@@ -88,8 +88,8 @@ impl Gateway {
     }
 
     /// The request as this place gets it.
-    pub fn shape<'a>(&self, body: &'a Body<'a>, leg: &Leg) -> Shaped<'a> {
-        transform::shape(body, leg, &self.minted.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn shape<'a>(&self, body: &'a Body<'a>, leg: &Leg, extras: Extras) -> Shaped<'a> {
+        transform::shape(body, leg, &self.minted.lock().unwrap_or_else(PoisonError::into_inner), extras)
     }
 
     /// This upstream wrote thinking with these signatures: nobody else can read it.

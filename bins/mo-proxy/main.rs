@@ -7,9 +7,7 @@ mod transform;
 mod limits;
 mod turnstile;
 mod restraint;
-#[cfg_attr(not(test), expect(dead_code, reason = "off unless the configuration turns it on"))]
 mod markers;
-#[cfg_attr(not(test), expect(dead_code, reason = "off unless the configuration turns it on"))]
 mod compress;
 #[cfg_attr(not(test), expect(dead_code, reason = "the launcher is its first user"))]
 mod agents;

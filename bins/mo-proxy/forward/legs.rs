@@ -16,7 +16,7 @@ use crate::limits::Outcome;
 use crate::live::Live;
 use crate::restraint::Watched;
 use crate::route::{Leg, Route, Way};
-use crate::transform::Shaped;
+use crate::transform::{Extras, Shaped};
 use crate::turnstile::Slot;
 use crate::upstream::failure::Failure;
 use crate::upstream::outgoing::Sent;
@@ -166,7 +166,10 @@ impl<'g> Journey<'_, 'g> {
     }
 
     async fn answer(&mut self, leg: &Leg, is_last: bool) -> Answered {
-        let shaped = self.ask.body.as_ref().map(|body| self.gateway.shape(body, leg));
+        // What the user turned on is for messages; tokens are counted of what came.
+        let is_message = self.ask.call == Call::Messages;
+        let extras = if is_message { Extras::of(&self.live.config) } else { Extras::default() };
+        let shaped = self.ask.body.as_ref().map(|body| self.gateway.shape(body, leg, extras));
         let body = match &shaped {
             Some(Shaped { body, changes }) => {
                 self.account.changed(changes);

@@ -1,5 +1,5 @@
 //! A request made fit for the place it goes to: what only Anthropic understands goes, limits of the model and the
-//! user's profile are kept. A request to Anthropic under its own name is never touched.
+//! user's profile are kept. A request to Anthropic under its own name is touched only by what the user turned on.
 
 mod history;
 pub mod minted;
@@ -12,7 +12,11 @@ mod tools;
 
 use std::borrow::Cow;
 
-use crate::config::Thinking;
+use shared::host::Host;
+
+use crate::compress;
+use crate::config::{Compressing, Config, Thinking};
+use crate::markers;
 use crate::route::provider::Provider;
 use crate::route::{Leg, Way};
 use crate::scan::edit::{Edits, Fate, quoted};
@@ -50,6 +54,22 @@ const REFUSED: [&str; 8] = [
     "speed",
 ];
 
+/// What the user turned on beyond what a place needs; off by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// Cache markers for Anthropic.
+    pub markers: bool,
+    /// Shorter results of tools.
+    pub compressing: Option<Compressing>,
+}
+
+impl Extras {
+    /// Those of the configuration.
+    pub fn of(config: &Config) -> Self {
+        Self { markers: config.markers, compressing: config.compressing }
+    }
+}
+
 /// A request as it goes out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shaped<'a> {
@@ -75,7 +95,7 @@ impl Shaping<'_> {
 }
 
 /// The request as this place gets it.
-pub fn shape<'a>(body: &'a Body<'a>, leg: &Leg, minted: &Minted) -> Shaped<'a> {
+pub fn shape<'a>(body: &'a Body<'a>, leg: &Leg, minted: &Minted, extras: Extras) -> Shaped<'a> {
     let mut shaping = Shaping { body, edits: Edits::default(), changes: Vec::new() };
     match &leg.way {
         // Only a name of ours leads to Anthropic under another one; its own names are never touched.
@@ -83,6 +103,7 @@ pub fn shape<'a>(body: &'a Body<'a>, leg: &Leg, minted: &Minted) -> Shaped<'a> {
         Way::Anthropic => shaping.renamed(leg, minted),
         Way::Provider(provider) => shaping.provider(leg, provider, minted),
     }
+    shaping.extras(leg, extras);
     if shaping.edits.is_empty() {
         return Shaped { body: Cow::Borrowed(body.bytes()), changes: Vec::new() };
     }
@@ -90,6 +111,20 @@ pub fn shape<'a>(body: &'a Body<'a>, leg: &Leg, minted: &Minted) -> Shaped<'a> {
 }
 
 impl Shaping<'_> {
+    fn extras(&mut self, leg: &Leg, extras: Extras) {
+        if let Some(settings) = extras.compressing
+            && compress::shorten(self.body, settings, &mut self.edits) > 0
+        {
+            self.note("compressed");
+        }
+        if extras.markers
+            && leg.host().is_none_or(Host::is_anthropic)
+            && markers::add(self.body, &mut self.edits)
+        {
+            self.note("markers");
+        }
+    }
+
     /// A role or a rule that leads to Anthropic: its name, and no thinking of others, which Anthropic refuses.
     fn renamed(&mut self, leg: &Leg, minted: &Minted) {
         let interrupted = history::shape(self, leg, minted);

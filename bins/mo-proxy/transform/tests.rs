@@ -33,7 +33,7 @@ fn anthropic(model: &str) -> Leg {
 fn shaped(request: &Json, leg: &Leg) -> (Json, Vec<&'static str>) {
     let text = request.to_string();
     let body = Body::read(text.as_bytes()).unwrap();
-    let shaped = shape(&body, leg, &Minted::default());
+    let shaped = shape(&body, leg, &Minted::default(), Extras::default());
     (serde_json::from_slice(&shaped.body).unwrap(), shaped.changes)
 }
 
@@ -113,9 +113,32 @@ fn anthropics_own_names_are_never_touched() {
     request["model"] = json!("claude-opus-5-5");
     let text = request.to_string();
     let body = Body::read(text.as_bytes()).unwrap();
-    let shaped = shape(&body, &anthropic("claude-opus-5-5"), &Minted::default());
+    let shaped = shape(&body, &anthropic("claude-opus-5-5"), &Minted::default(), Extras::default());
     assert_eq!(shaped, Shaped { body: Cow::Borrowed(text.as_bytes()), changes: Vec::new() });
     assert!(outline(&anthropic("claude-opus-5-5")).is_empty());
+}
+
+#[test]
+fn what_the_user_turned_on_is_done_and_told() {
+    let extras = Extras { markers: true, compressing: Some(Compressing { keep: 4, size: 2_000 }) };
+    let mut messages = Vec::new();
+    for at in 0..30 {
+        let call = json!({"type": "tool_use", "id": format!("t{at}"), "name": "Bash", "input": {}});
+        messages.push(json!({"role": "assistant", "content": [call]}));
+        let result =
+            json!({"type": "tool_result", "tool_use_id": format!("t{at}"), "content": "x".repeat(9_000)});
+        messages.push(json!({"role": "user", "content": [result]}));
+    }
+    let text = json!({"model": "claude-x", "max_tokens": 9, "system": "s", "messages": messages}).to_string();
+    let body = Body::read(text.as_bytes()).unwrap();
+    let done = shape(&body, &anthropic("claude-x"), &Minted::default(), extras);
+    assert_eq!(done.changes, ["compressed", "markers"]);
+    assert!(done.body.len() < text.len() / 2);
+    let out: Json = serde_json::from_slice(&done.body).unwrap();
+    assert_eq!(out["system"][0]["cache_control"], json!({"type": "ephemeral"}));
+    assert_eq!(out["messages"][59]["content"][0]["content"], messages[59]["content"][0]["content"]);
+    // A provider gets no marker.
+    assert!(!shape(&body, &leg(None, &[]), &Minted::default(), extras).changes.contains(&"markers"));
 }
 
 #[test]
@@ -282,7 +305,7 @@ proptest! {
         // To Anthropic, under a name of its own, nothing changes at all.
         let text = request.to_string();
         let body = Body::read(text.as_bytes()).unwrap();
-        let same = shape(&body, &anthropic("mo-x"), &Minted::default());
+        let same = shape(&body, &anthropic("mo-x"), &Minted::default(), Extras::default());
         prop_assert!(matches!(same.body, Cow::Borrowed(bytes) if bytes == text.as_bytes()));
     }
 }

@@ -29,6 +29,7 @@ fn expected() -> Seen {
         finished: true,
         failure: None,
         unread: false,
+        signatures: Vec::new(),
     }
 }
 
