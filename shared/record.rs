@@ -239,6 +239,9 @@ pub struct Record {
     pub summary: Option<String>,
     /// The report that its role asks for, as the worker gave it.
     pub report: Option<serde_json::Value>,
+    /// Where that differs from what happened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disagreements: Vec<String>,
     /// Where the whole prompt lies.
     pub prompt_path: Option<String>,
     /// Where the events lie.

@@ -196,3 +196,15 @@ fn a_wrong_name_is_refused_and_the_roles_there_are_are_named() {
     }
     assert!(house.find("explorer2").unwrap_err().what_next().unwrap().contains("analyst, api-designer"));
 }
+
+#[test]
+fn the_example_in_the_readme_is_a_role() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let example = readme.split("```\n").find(|block| block.starts_with("---\ndescription:")).unwrap();
+    let role = Role::of(
+        &Name::of_role("x").unwrap(),
+        Origin::Own,
+        Draft::read(Path::new("x"), example.as_bytes()).unwrap(),
+    );
+    assert_eq!((role.tool_names(), role.uses().count()), (vec!["Read", "Edit", "Bash"], 1));
+}

@@ -25,5 +25,6 @@ mod plugin;
 mod project;
 mod proxy;
 mod sandbox;
+mod roles;
 mod savings;
 mod stage;

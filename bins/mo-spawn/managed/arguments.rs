@@ -31,7 +31,7 @@ pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
     if let Some(effort) = &task.effort {
         flag("--effort", effort.into());
     }
-    if let Some(file) = &task.system_prompt {
+    if let Some(file) = task.system_prompt.as_ref().filter(|_| task.role.is_none()) {
         flag("--append-system-prompt-file", file.into());
     }
     if let Some(turns) = task.limits.turns {
@@ -46,5 +46,6 @@ pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
     if task.limits.money.is_some() || task.limits.tokens.is_some() {
         words.push("--include-partial-messages".into());
     }
+    words.extend_from_slice(&task.cast);
     words
 }

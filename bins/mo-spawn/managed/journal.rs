@@ -70,6 +70,7 @@ impl Journal {
         let (prompt_path, events_path) = (path.with_extension("prompt"), path.with_extension("events"));
         let mut record = journal::begin(world, launch, id, launch.session.clone());
         "managed".clone_into(&mut record.args_mode);
+        record.role.clone_from(&task.role);
         record.tool_use_id = task.tool_use_id.clone().or(record.tool_use_id);
         record.prompt_path = Some(prompt_path.to_string_lossy().into_owned());
         record.events_path = Some(events_path.to_string_lossy().into_owned());

@@ -2,6 +2,7 @@
 //! and one result comes out.
 
 mod arguments;
+mod cast;
 mod check;
 mod client;
 mod earlier;
@@ -72,7 +73,9 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
         return best_of::run(world, task, field);
     }
     let only = work::globs(&task.files)?;
-    let policy = Policy::gather(world, task.policy.as_deref(), &task.allow, &[])?;
+    let task = &cast::of(world, task)?;
+    let policy = Policy::gather(world, task.policy.as_deref(), &task.allow, &task.allowed_by_role)?
+        .with_checks(&task.checks);
     if task.explain {
         let launch = Launch::prepare(world, &task.through(arguments::of(task, &policy)), &world.cwd())?;
         return explain::print(world, &launch);

@@ -21,6 +21,7 @@ pub struct Document<'a> {
     status: Option<Status>,
     summary: Option<&'a str>,
     report: Option<&'a Value>,
+    disagreements: &'a [String],
     files: &'a [String],
     checks: &'a [Check],
     attempts: &'a [Attempt],
@@ -47,6 +48,7 @@ impl<'a> Document<'a> {
             status: record.status,
             summary: record.summary.as_deref(),
             report: record.report.as_ref(),
+            disagreements: &record.disagreements,
             files: &record.files,
             checks: &record.checks,
             attempts: &record.attempts,
@@ -105,6 +107,9 @@ fn aside(world: &World, record: &Record, merge: Option<&str>) {
     if !record.files.is_empty() {
         let files = record.files.iter().map(|file| flatten(file, 200)).collect::<Vec<_>>();
         world.say.note(&format!("changed: {}", files.join(", ")));
+    }
+    for disagreement in &record.disagreements {
+        world.say.note(&format!("its report: {disagreement}"));
     }
     world.say.note(&used(record));
     if let Some(merge) = merge {

@@ -11,6 +11,7 @@ use shared::exit::Exit;
 use shared::record::{Failure, Record, Status};
 use shared::world::World;
 
+use super::cast;
 use super::files::Files;
 use crate::options::Task;
 use crate::worktree::{Left, Message, Snapshot, Worktree};
@@ -117,7 +118,11 @@ impl Workplace {
         if let Some(Before::Unknown(error)) = self.before() {
             world.say.error(error);
         }
-        match self.changed() {
+        let changed = self.changed();
+        if record.role.is_some() {
+            cast::compare(record, changed.as_deref());
+        }
+        match changed {
             Some(files) => record.files = files,
             None => world.say.note("which files were changed is not known"),
         }

@@ -40,6 +40,7 @@ pub(super) static PROGRAM: Program = Program {
         Flag { long: "budget-tokens", value: "N", about: "the most fresh tokens it may use, like 200k" },
         Flag { long: "max-turns", value: "N", about: "the most answers of the model" },
         Flag { long: "max-output-bytes", value: "N", about: "the most Claude Code may print, like 50MB" },
+        Flag { long: "role", value: "R", about: "what it is to be good at (mo-spawn roles lists them)" },
         Flag { long: "tier", value: "T", about: "opus, sonnet, haiku or fable: the worker's model of it" },
         Flag { long: "model", value: "M", about: "a model or a tier" },
         Flag { long: "effort", value: "E", about: "how hard it thinks: low, medium, high, xhigh or max" },
@@ -161,6 +162,12 @@ pub struct Task {
     pub baseline: bool,
     /// What bounds it.
     pub limits: Limits,
+    /// What it is to be good at.
+    pub role: Option<String>,
+    /// What that adds to Claude Code's arguments.
+    pub cast: Vec<OsString>,
+    /// What it may do without a question, because its role says so.
+    pub allowed_by_role: Vec<String>,
     /// A model or tier.
     pub model: Option<String>,
     /// How hard it thinks.
@@ -278,6 +285,9 @@ impl Task {
                 .map_or(Ok(ATTEMPTS), |typed| amount::number("attempts", typed, 20))?,
             baseline: matches.has("baseline"),
             limits: limits(matches)?,
+            role: text("role"),
+            cast: Vec::new(),
+            allowed_by_role: Vec::new(),
             model: model(matches)?,
             effort: text("effort"),
             system_prompt: matches.value("system-prompt-file").map(PathBuf::from),

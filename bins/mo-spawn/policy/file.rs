@@ -32,7 +32,7 @@ impl Policy {
         }
         rules.extend(listed(allow, "--allow", Exit::Usage)?);
         rules.extend(listed(role, "the role allows", Exit::Config)?);
-        Ok(Self { rules, home: world.paths.home().ok().map(Path::to_owned) })
+        Ok(Self { rules, checks: Vec::new(), home: world.paths.home().ok().map(Path::to_owned) })
     }
 }
 
@@ -107,7 +107,7 @@ pub mod tests {
             Some(text) => Rule::parse(Effect::Deny, text).unwrap(),
             None => Rule::parse(Effect::Allow, text).unwrap(),
         });
-        Policy { rules: rules.collect(), home: None }
+        Policy { rules: rules.collect(), checks: Vec::new(), home: None }
     }
 
     #[test]

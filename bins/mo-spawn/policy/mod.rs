@@ -33,6 +33,8 @@ pub enum Decision {
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<Rule>,
+    /// Commands that judge the work.
+    checks: Vec<String>,
     home: Option<PathBuf>,
 }
 
@@ -42,6 +44,12 @@ const HARMLESS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr"];
 const REDIRECTED: (&str, &str) = ("Write", "Read");
 
 impl Policy {
+    /// Also lets the worker run these commands, where no rule denies them: they will be run on what it leaves anyway.
+    #[must_use]
+    pub fn with_checks(self, checks: &[String]) -> Self {
+        Self { checks: checks.iter().map(|check| check.trim().to_owned()).collect(), ..self }
+    }
+
     /// Decides on one call that the client asks about.
     pub fn decide(&self, tool: &str, input: &Value, directory: &Path) -> Decision {
         let ground = Ground { directory, home: self.home.as_deref() };
@@ -76,6 +84,15 @@ impl Policy {
             None => rule.is_whole(),
             Some(pattern) => pattern.is(command) || (parts.is_err() && rule.effect == Effect::Deny),
         };
+        if self.checks.iter().any(|check| check == command.trim()) {
+            let parts = parts.as_deref().unwrap_or_default();
+            let denied = |rule: Option<&Rule>| rule.is_some_and(|rule| rule.effect == Effect::Deny);
+            if !denied(self.first(tool, whole))
+                && !parts.iter().any(|part| denied(self.on(tool, command, part)))
+            {
+                return Decision::Allow;
+            }
+        }
         let parts = match &parts {
             Ok(parts) if !parts.is_empty() => parts,
             Ok(_) => return Decision::Deny("there is no command in it".to_owned()),
@@ -90,11 +107,7 @@ impl Policy {
             }
         };
         for part in parts {
-            let fits = |rule: &Rule| match rule.command() {
-                Some(pattern) => pattern.is(command) || pattern.fits(part, rule.care()),
-                None => rule.is_whole(),
-            };
-            let Some(rule) = self.first(tool, fits) else {
+            let Some(rule) = self.on(tool, command, part) else {
                 // Nothing but a redirection.
                 if part.words.is_empty() {
                     match self.redirections(part, false, ground) {
@@ -114,6 +127,14 @@ impl Policy {
             }
         }
         Decision::Allow
+    }
+
+    /// The first rule that stands for this part of the command.
+    fn on(&self, tool: &str, command: &str, part: &Simple) -> Option<&Rule> {
+        self.first(tool, |rule| match rule.command() {
+            Some(pattern) => pattern.is(command) || pattern.fits(part, rule.care()),
+            None => rule.is_whole(),
+        })
     }
 
     /// Redirections of a command: a file may be named where the rules for files say so, or where the command is free

@@ -58,6 +58,19 @@ fn a_compound_command_needs_leave_for_every_part() {
 }
 
 #[test]
+fn a_check_needs_no_leave_unless_a_rule_denies_it() {
+    let checks = ["make test && ls $(pwd) > out".to_owned()];
+    let free = policy(&["Bash(ls:*)"]).with_checks(&checks);
+    assert_eq!(bash(&free, &format!(" {}\n", checks[0])), Decision::Allow);
+    for command in ["make test", "make test && ls $(pwd) > out; rm x", "make test && ls $(rm x) > out"] {
+        assert_ne!(bash(&free, command), Decision::Allow, "{command}");
+    }
+    for rule in ["!Bash(make:*)", "!Bash(ls:*)", "!Bash"] {
+        assert_ne!(bash(&policy(&[rule]).with_checks(&checks), &checks[0]), Decision::Allow, "{rule}");
+    }
+}
+
+#[test]
 fn the_first_rule_that_stands_for_it_decides() {
     let first = policy(&["!Bash(rm:*)", "Bash"]);
     for command in ["rm x", "ls && rm x", "/bin/rm x", "$x y", "(rm x)", "ls $(rm x)"] {
