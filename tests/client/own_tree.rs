@@ -87,6 +87,27 @@ fn where_nothing_was_changed_nothing_is_left() {
 }
 
 #[test]
+fn what_a_killed_run_leaves_is_kept_and_told() {
+    let stage = Stage::with_repository(World::new());
+    let prompt = "#write made x\n#bash touch \"$HOME/at-work\"; while :; do sleep 1; done";
+    let run = stage.in_tree(prompt).spawn();
+    support::wait_until("the worker at work", || stage.world.path("at-work").exists());
+    run.kill();
+    stage.nothing_is_left();
+    let list = || -> Value {
+        let run = stage.world.command(env!("CARGO_BIN_EXE_mo-spawn"));
+        run.args(["worktrees", "--all", "--prune", "--json"]).run().ok().json()
+    };
+    let tree = &list()["worktrees"][0];
+    assert_eq!(
+        (&tree["state"], &tree["why"]),
+        (&json!("dirty"), &json!("not committed: deep/made")),
+        "{tree:#}"
+    );
+    assert_eq!((&tree["title"], &tree["pruned"]), (&json!("add made"), &json!(false)));
+}
+
+#[test]
 fn in_the_callers_own_tree_only_what_the_run_changed_is_told() {
     let stage = Stage::with_repository(World::new());
     stage.world.write("repo/untracked", "before");

@@ -148,6 +148,30 @@ fn three_commits_that_were_squashed_are_recognised_also_when_the_target_moved_on
 }
 
 #[test]
+fn work_that_was_squashed_elsewhere_is_recognised_once_it_was_fetched() {
+    let scene = Scene::new();
+    let (origin, other) = (scene.world.path("origin.git"), scene.world.path("other"));
+    scene.git(&["clone", "-q", "--bare", ".", origin.to_str().unwrap()]);
+    scene.git(&["remote", "add", "origin", origin.to_str().unwrap()]);
+    let (id, tree) = scene.tree();
+    scene.commit(&tree, "b", "b\n");
+    scene.commit(&tree, "b", "b\nmore\n");
+    // A branch that was pushed is held by its remote twin, until that goes.
+    let branch = format!("mo/{id}");
+    scene.git(&["push", "-q", "origin", &branch]);
+    assert_eq!(scene.rows(&[])[0]["merged_into"], format!("origin/{branch}"));
+    scene.git_at(&scene.world.path("."), &["clone", "-q", origin.to_str().unwrap(), other.to_str().unwrap()]);
+    scene.git_at(&other, &["merge", "-q", "--squash", &format!("origin/{branch}")]);
+    scene.git_at(&other, &["commit", "-qm", "a pull request (#1)"]);
+    scene.git_at(&other, &["push", "-q", "origin", "main", &format!(":{branch}")]);
+    scene.git(&["remote", "prune", "origin"]);
+    assert_eq!(scene.state(&["--prune"]).0, "clean");
+    scene.git(&["fetch", "-q"]);
+    let row = &scene.rows(&["--prune"])[0];
+    assert_eq!((&row["pruned"], &row["merged_into"]), (&true.into(), &"origin/main".into()), "{row:#}");
+}
+
+#[test]
 fn commits_that_were_rebased_are_recognised_and_a_part_of_them_is_not() {
     let scene = Scene::new();
     let (id, tree) = scene.tree();

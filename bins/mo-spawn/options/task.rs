@@ -220,7 +220,7 @@ pub struct Task {
 
 /// What a run that takes part in a contest gets from us instead.
 const NOT_SHARED: &[&str] =
-    &["task", "best-of", "judge", "json", "progress", "id", "title", "tied", "worktree", "explain"];
+    &["task", "best-of", "judge", "json", "progress", "id", "title", "tied", "worktree", "explain", "detach"];
 
 impl Task {
     /// Reads the command line but for the worker's name.

@@ -37,6 +37,8 @@ pub struct Card {
     pub branch: String,
     /// The commit it began from.
     pub base_commit: String,
+    /// Whether it is still being made: then nobody has worked in it.
+    pub half_made: bool,
     /// When it was made.
     pub created: String,
     /// The files brought along.

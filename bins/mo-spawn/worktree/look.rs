@@ -89,7 +89,8 @@ pub fn at(world: &World, git: &Git, place: &Place, card: &Card) -> Result<Look> 
         look.state = State::InUse(who);
         return Ok(look);
     }
-    if look.has_tree {
+    // What a mo-spawn left that was killed while it made the tree is ours, not a worker's.
+    if look.has_tree && !card.half_made {
         let (same, changed) = include::compare(&place.tree(), &card.included);
         look.brought = same;
         if let Some(why) = unsaved(git, place, card, &look.brought, &changed)? {

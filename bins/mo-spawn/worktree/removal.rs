@@ -111,7 +111,7 @@ fn remove_tree(repository: &Git, place: &Place, card: &Card, look: &Look) -> Res
     }
     let tree = place.tree();
     let _unlocked = repository.ask(&["worktree".as_ref(), "unlock".as_ref(), tree.as_os_str()])?;
-    let beyond_git = !look.brought.is_empty() || card.git_dir.join("modules").is_dir();
+    let beyond_git = card.half_made || !look.brought.is_empty() || card.git_dir.join("modules").is_dir();
     let mut words = vec!["worktree".as_ref(), "remove".as_ref()];
     if beyond_git {
         words.push("--force".as_ref());

@@ -87,6 +87,7 @@ impl Worktree {
             prefix: repository.prefix.clone(),
             branch: format!("mo/{id}"),
             base_commit,
+            half_made: true,
             created: rfc3339(world.clock.now()),
             included: Vec::new(),
         };
@@ -252,10 +253,11 @@ fn make(repository: &Repository, git: &Git, place: &Place, card: &mut Card) -> R
         let brought = include::bring(&git.at(top), top, &tree)?;
         card.included = brought.files;
         notes.extend(brought.notes);
-        place.write(card)?;
     }
     let workdir = tree.join(&card.prefix);
     // The directory it was called in may hold nothing that is committed.
     fs::create_dir_all(&workdir).map_err(|error| Error::io("cannot create", &workdir, &error))?;
+    card.half_made = false;
+    place.write(card)?;
     Ok(notes)
 }

@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::thread;
 
 use shared::dispatch_id::DispatchId;
 
 use super::{Scene, message, put};
+use crate::worktree::card::{Card, Place};
+use crate::worktree::git::Git;
+use crate::worktree::removal::{self, Removal};
 use crate::worktree::{Left, Worktree};
 
 #[test]
@@ -177,4 +181,43 @@ fn eight_at_once_in_one_repository_all_get_their_tree() {
     });
     assert_eq!(scene.branches().len(), 8);
     scene.git(&["fsck"]);
+}
+
+/// What is left of making a tree when it was killed on the way, and whether it may go.
+fn goes_after(scene: &Scene, change: impl FnOnce(&Place, &mut Card)) -> bool {
+    let id = scene.id();
+    drop(Worktree::create(&scene.world, &scene.repo, &id, None).unwrap());
+    let place = Place::find(&scene.world, &id).unwrap();
+    let mut card = place.card().unwrap();
+    scene.git(&["worktree", "unlock", place.tree().to_str().unwrap()]);
+    change(&place, &mut card);
+    place.write(&card).unwrap();
+    let (git, occupied) =
+        (Git::find(&scene.world, Path::new("/")).unwrap(), place.occupy().unwrap().unwrap());
+    let removal = removal::remove(&scene.world, &git, &place, &card, &occupied).unwrap();
+    let gone = matches!(removal, Removal::Gone { .. });
+    assert_eq!(gone, !place.is_taken() && !scene.branches().contains(&card.branch));
+    gone
+}
+
+#[test]
+fn a_tree_that_was_never_finished_goes_and_one_that_looks_the_same_stays() {
+    let scene = Scene::new();
+    let unfilled = |place: &Place, card: &mut Card, half_made: bool| {
+        fs::remove_file(card.git_dir.join("index")).unwrap();
+        fs::remove_file(place.tree().join("a")).unwrap();
+        card.half_made = half_made;
+    };
+    assert!(goes_after(&scene, |place, card| unfilled(place, card, true)));
+    assert!(!goes_after(&scene, |place, card| unfilled(place, card, false)));
+    // Killed before there was a tree, and before there was a branch.
+    for with_branch in [true, false] {
+        assert!(goes_after(&scene, |place, card| {
+            scene.git(&["worktree", "remove", "--force", place.tree().to_str().unwrap()]);
+            if !with_branch {
+                scene.git(&["branch", "-q", "-D", &card.branch]);
+            }
+            card.half_made = true;
+        }));
+    }
 }
