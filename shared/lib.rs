@@ -18,6 +18,7 @@ pub mod paths;
 pub mod world;
 pub mod program;
 pub mod screen;
+pub mod policy;
 pub mod table;
 pub mod digits;
 pub mod json_text;

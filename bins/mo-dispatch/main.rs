@@ -2,10 +2,12 @@
 //! Claude Code itself.
 
 mod look;
+mod policy;
 mod schedule;
 mod server;
 mod show;
 mod tools;
+mod top;
 mod work;
 
 use std::process::ExitCode;
@@ -35,6 +37,10 @@ static PROGRAM: Program = Program {
 The plugin registers it, so that it starts with every session of Claude Code; elsewhere:
   claude mcp add mo-dispatch -- mo-dispatch
 
+beside the server:
+  mo-dispatch top [--json|--once]                  workers, plans, tasks and today's money
+  mo-dispatch policy show|install|remove           the texts for managers and workers; a block in CLAUDE.md
+
 files:
   $CLAUDE_WORKERS_ROOT/.dispatch/config.json       permission_mode, timeout_minutes, cooldown_minutes,
                                                    frontier and overage (block or allow), daily_usd
@@ -49,7 +55,14 @@ fn main() -> ExitCode {
 }
 
 fn run(say: Say) -> Result<Exit> {
-    match PROGRAM.parse(program::arguments())? {
+    let words: Vec<_> = program::arguments().collect();
+    if policy::takes(words.first()) {
+        return policy::run(say, words);
+    }
+    if top::takes(words.first()) {
+        return top::run(say, words);
+    }
+    match PROGRAM.parse(words)? {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),
         Request::Run(_) => server::run(World::of_process(NAME)?),
     }

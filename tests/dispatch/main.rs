@@ -12,5 +12,7 @@ mod door;
 mod ending;
 mod house;
 mod money;
+mod policy;
 mod protocol;
+mod top;
 mod work;
