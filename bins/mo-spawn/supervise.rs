@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 
 use crate::dispatches::retention;
 use crate::journal::Journal;
-use crate::keeper::{self, Ended, GRACE, Kept, Orders, Streams};
+use crate::keeper::{self, Ended, GRACE, Job, Kept, Orders, Streams};
 use crate::launch::Launch;
 use crate::sandbox::Sandbox;
 use crate::sitting::Sitting;
@@ -60,8 +60,8 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
         .map_err(|error| Error::new(Exit::Bug, "cannot watch signals").because(&error))?;
     let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), launch.keep_background)
         .within(sandbox.as_ref());
-    let started =
-        Streams::inherited().and_then(|streams| keeper::start(launch, &orders, streams, slot.as_ref()));
+    let started = Streams::inherited()
+        .and_then(|streams| keeper::start(&Job::of(launch), &orders, streams, slot.as_ref()));
     let kept = match started {
         Ok(kept) => kept,
         Err(error) => {

@@ -1,8 +1,11 @@
 //! Managed mode with the real client: a task is done, judged, sent back, and told in one result.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use support::Run;
+use support::patience::within;
 use support::provider::Request;
+use support::{Run, wait_until};
 
 use crate::stage::{MODEL, Stage};
 
@@ -106,6 +109,17 @@ fn a_check_leaves_nothing_running() {
     let check = "(setsid sleep 1000 >/dev/null 2>&1 &) ; sleep 1000 & echo started";
     stage.task("#say done").args(["--check", check]).run().ok();
     stage.nothing_is_left();
+}
+
+#[test]
+fn a_check_does_not_outlive_whoever_watched_it() {
+    let stage = Stage::with_demo();
+    let check = "trap '' TERM; echo up > up; while :; do sleep 1000; done";
+    let running = stage.task("#say done").args(["--check", check]).spawn();
+    wait_until("the check to run", || stage.world.path("up").exists());
+    running.signal(9);
+    let gone = within(Duration::from_secs(30), || stage.world.processes().is_empty().then_some(()));
+    assert!(gone.is_some(), "{:#?}", stage.world.processes());
 }
 
 #[test]

@@ -21,7 +21,7 @@ use shared::say::Say;
 
 pub use self::orders::Orders;
 use self::orders::{Stage, WORD};
-pub use self::start::{Ended, GRACE, Kept, Streams, start};
+pub use self::start::{Ended, GRACE, Job, Kept, Streams, start};
 
 /// Does a keeper's work where this process was started as one.
 pub fn entered(say: Say) -> Option<ExitCode> {

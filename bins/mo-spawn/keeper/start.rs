@@ -1,11 +1,11 @@
 //! The start of a stage, by mo-spawn or by the stage above, and what mo-spawn holds of a worker that is kept.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -75,15 +75,39 @@ impl Kept {
     }
 }
 
-/// Starts a worker under a keeper; comes back when Claude Code runs, or with the system's reason why it does not.
-pub fn start(launch: &Launch, orders: &Orders, streams: Streams, place: Option<&Lock>) -> io::Result<Kept> {
+/// What is started.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The program, by its whole path.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: Vec<&'a OsStr>,
+    /// All its variables.
+    pub env: Vec<(&'a OsStr, &'a OsStr)>,
+    /// Where it runs; empty for our own directory.
+    pub directory: &'a Path,
+}
+
+impl<'a> Job<'a> {
+    /// A worker.
+    pub fn of(launch: &'a Launch) -> Self {
+        Self {
+            program: &launch.program,
+            arguments: launch.arguments.iter().map(AsRef::as_ref).collect(),
+            env: launch.env.variables().collect(),
+            directory: &launch.directory,
+        }
+    }
+}
+
+/// Starts it under a keeper; comes back when it runs, or with the system's reason why it does not.
+pub fn start(job: &Job, orders: &Orders, streams: Streams, place: Option<&Lock>) -> io::Result<Kept> {
     let mut command = itself()?;
-    let words = std::iter::once(launch.program.as_os_str()).chain(launch.arguments.iter().map(AsRef::as_ref));
-    command.args(orders.words()?).args(words);
-    command.env_clear().envs(launch.env.variables()).env_remove(env::MO_DISPATCH);
+    command.args(orders.words()?).arg(job.program).args(&job.arguments);
+    command.env_clear().envs(job.env.iter().copied()).env_remove(env::MO_DISPATCH);
     command.stdout(streams.stdout).stderr(streams.stderr);
-    if !launch.directory.as_os_str().is_empty() {
-        command.current_dir(&launch.directory);
+    if !job.directory.as_os_str().is_empty() {
+        command.current_dir(job.directory);
     }
     let passed: Vec<BorrowedFd> =
         std::iter::once(streams.stdin.as_fd()).chain(place.map(AsFd::as_fd)).collect();

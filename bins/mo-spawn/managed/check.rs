@@ -1,22 +1,25 @@
 //! One check: a command that judges the work. It runs in the worker's directory and environment, but without its key,
-//! in a process group of its own that ends with it.
+//! under a keeper of its own: it ends with mo-spawn, and what it leaves running ends with it.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, PipeReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
-use shared::child_env::ChildEnv;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 
 use super::inbox::{Input, helper};
-use crate::sandbox::{self, Sandbox};
+use crate::keeper::{self, Job, Kept, Orders, Streams};
+use crate::launch::Launch;
+use crate::sandbox::Sandbox;
 
 /// The longest a check may take.
 pub const LIMIT: Duration = Duration::from_secs(600);
@@ -40,36 +43,27 @@ impl Running {
     /// Starts the command; its end comes into the inbox.
     pub fn start(
         command: &str,
-        directory: &Path,
-        env: &ChildEnv,
+        launch: &Launch,
         sandbox: Option<&Sandbox>,
         inbox: &SyncSender<Input>,
     ) -> Result<Self> {
-        let failed =
-            |error: &io::Error| Error::new(Exit::CouldNot, "cannot run sh for a check").because(error);
-        let (output, both) = io::pipe().map_err(|error| failed(&error))?;
-        let again = both.try_clone().map_err(|error| failed(&error))?;
-        let mut shell = sandbox::command(sandbox.map(|sandbox| &sandbox.confinement), "sh")
-            .map_err(|error| failed(&error))?;
-        shell.arg("-c").arg(command).current_dir(directory).process_group(0);
-        shell.env_clear();
-        let plain = env.decisions().filter(|decision| !decision.secret);
-        shell.envs(plain.filter_map(|one| Some((one.name.as_os_str(), one.value.as_deref()?))));
-        shell.stdin(Stdio::null()).stdout(both).stderr(again);
-        let child = shell.spawn().map_err(|error| failed(&error))?;
-        drop(shell);
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let (output, kept) = shell(command, launch, sandbox)
+            .map_err(|error| Error::new(Exit::CouldNot, "cannot run sh for a check").because(&error))?;
+        let group = i32::try_from(kept.pid).ok().and_then(Pid::from_raw);
         let tail = Arc::new(Mutex::new(Tail::default()));
-        let (kept, inbox) = (Arc::clone(&tail), inbox.clone());
-        helper(move || read(output, &kept))?;
+        let (lines, inbox) = (Arc::clone(&tail), inbox.clone());
+        helper(move || read(output, &lines))?;
         let last = Arc::clone(&tail);
-        helper(move || wait(child, group, &last, &inbox))?;
+        helper(move || wait(kept, &last, &inbox))?;
         Ok(Self { group, tail, began: Instant::now() })
     }
 
     /// Ends it and everything in its group.
     pub fn kill(&self) {
-        kill(self.group);
+        if let Some(group) = self.group {
+            // One that has ended needs no signal.
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
     }
 
     /// The last lines until now.
@@ -83,17 +77,25 @@ pub fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
-fn kill(group: Option<Pid>) {
-    if let Some(group) = group {
-        // One that has ended needs no signal.
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    }
+/// Starts it under a keeper of its own, so that it ends with us, and what it leaves running with it.
+fn shell(command: &str, launch: &Launch, sandbox: Option<&Sandbox>) -> io::Result<(PipeReader, Kept)> {
+    let (output, both) = io::pipe()?;
+    let nothing = File::open("/dev/null")?;
+    let streams = Streams { stdin: nothing.into(), stdout: both.try_clone()?.into(), stderr: both.into() };
+    let plain = launch.env.decisions().filter(|decision| !decision.secret);
+    let job = Job {
+        program: Path::new("/bin/sh"),
+        arguments: vec![OsStr::new("-c"), OsStr::new(command)],
+        env: plain.filter_map(|one| Some((one.name.as_os_str(), one.value.as_deref()?))).collect(),
+        directory: &launch.directory,
+    };
+    let orders = Orders::new(launch.dispatch.as_ref().map(ToString::to_string), false).within(sandbox);
+    Ok((output, keeper::start(&job, &orders, streams, None)?))
 }
 
-/// Waits for the end; what the command left running in its group ends too.
-fn wait(mut child: Child, group: Option<Pid>, tail: &Mutex<Tail>, inbox: &SyncSender<Input>) {
-    let ended = child.wait();
-    kill(group);
+/// Waits until it and all below it are gone, and for its last lines.
+fn wait(kept: Kept, tail: &Mutex<Tail>, inbox: &SyncSender<Input>) {
+    let ended = kept.wait().map(|ended| ended.status);
     let until = Instant::now() + LAST;
     while Instant::now() < until && tail.lock().is_ok_and(|tail| !tail.complete) {
         std::thread::sleep(Duration::from_millis(1));

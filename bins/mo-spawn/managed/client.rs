@@ -15,7 +15,7 @@ use shared::lock::Lock;
 use super::frame::Frame;
 use super::inbox::{Input, helper};
 use super::lines::{Line, Lines};
-use crate::keeper::{self, Orders, Streams};
+use crate::keeper::{self, Job, Orders, Streams};
 use crate::launch::Launch;
 use crate::sandbox::Sandbox;
 
@@ -63,7 +63,8 @@ impl Client {
         // Before anything else, so that it is there when it is looked for.
         let _ = to.send(first);
         helper(move || write(stdin, &messages))?;
-        let mut kept = keeper::start(launch, &orders, streams, place).map_err(|error| failed(&error))?;
+        let mut kept =
+            keeper::start(&Job::of(launch), &orders, streams, place).map_err(|error| failed(&error))?;
         let pid = kept.pid;
         let complaints = Arc::new(Mutex::new(Vec::new()));
         if let Some(stdout) = kept.keeper.stdout.take() {

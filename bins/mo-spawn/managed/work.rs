@@ -137,14 +137,8 @@ impl Engine<'_> {
     }
 
     fn check(&mut self, command: &str) -> Result<Check, Ending> {
-        let running = Running::start(
-            command,
-            &self.place.directory,
-            &self.launch.env,
-            self.sandbox.as_ref(),
-            &self.inbox,
-        )
-        .map_err(|error| Ending::of(Status::Failed, "check", error.to_string()))?;
+        let running = Running::start(command, &self.launch, self.sandbox.as_ref(), &self.inbox)
+            .map_err(|error| Ending::of(Status::Failed, "check", error.to_string()))?;
         let until = running.began + LIMIT;
         let mut stopped = false;
         let exit_code = loop {

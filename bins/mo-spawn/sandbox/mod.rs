@@ -22,7 +22,7 @@ use crate::launch::Launch;
 
 pub use self::confinement::Confinement;
 use self::seal::Seal;
-pub use self::stage::{command, enter, entered};
+pub use self::stage::enter;
 use self::work_tree::WorkTree;
 
 /// What is asked for.
