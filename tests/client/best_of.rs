@@ -144,6 +144,7 @@ fn a_contest_that_cannot_be_held_is_refused_before_anything_starts() {
         (&["--best-of", "good,none"], "none"),
         (&["good", "--best-of", "2", "--id", "d-01hzzzzzzzzzzzzzzzzzzzzzzz"], "--id names one dispatch"),
         (&["good", "--judge", "true"], "--judge is for --best-of"),
+        (&["good", "--best-of", "2", "--sandbox", "--judge", "true"], "outside the --sandbox"),
     ] {
         stage.contest(words).run().code(64).stderr_has(said);
     }

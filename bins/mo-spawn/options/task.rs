@@ -245,6 +245,10 @@ impl Task {
             None if self.judge.is_some() => {
                 wrong("--judge is for --best-of: there is nothing to choose from")
             }
+            // It runs what the workers wrote, after their sandboxes have gone.
+            Some(_) if self.judge.is_some() && self.sandbox.is_some() => {
+                wrong("--judge would run outside the --sandbox: make it a --check, or leave one of them out")
+            }
             _ => Ok(()),
         }
     }
