@@ -160,3 +160,31 @@ fn an_answer_that_comes_before_the_request_was_read_reaches_the_client() {
     assert!([413, 502].contains(&answer.status), "{answer:?}");
     assert_eq!(upstream.connections(), 1);
 }
+
+#[test]
+fn a_silent_stream_shows_signs_of_life_and_is_given_up_in_the_end() {
+    let gate = Gate::default();
+    let scripted = gate.clone();
+    let upstream = Upstream::start(move |seen, wire| {
+        let start = start_event();
+        let cut = if seen.body.ends_with(b" ") { start.len() - 1 } else { start.len() };
+        wire.write_all((EVENTS.to_owned() + &chunk(&start[..cut])).as_bytes())?;
+        scripted.pass();
+        Ok(Then::Close)
+    });
+    let mut world = support::World::new();
+    world.var("MODEL_ORCHESTRATION_ANTHROPIC", upstream.url());
+    let config = "{\"timeouts\": {\"ping_seconds\": 1, \"idle_seconds\": 3}}";
+    world.write(".claude-workers/.proxy/config.json", config);
+    let gateway = Gateway::start(world);
+    let answer = gateway.ask(&messages(STREAM));
+    let text = answer.text();
+    let rest = text.strip_prefix(&start_event()).unwrap();
+    let pings = rest.matches("event: ping\ndata: {\"type\": \"ping\"}\n\n").count();
+    assert!((1..=3).contains(&pings), "{text}");
+    assert!(rest.contains("event: error\ndata: ") && rest.contains("fell silent"), "{text}");
+    // Inside an event only a comment can stand, and it harms nobody.
+    let text = gateway.ask(&messages(&format!("{STREAM} "))).text();
+    assert!(text.contains("}\n:\n") && !text.contains("ping") && text.contains("fell silent"), "{text}");
+    gate.open();
+}

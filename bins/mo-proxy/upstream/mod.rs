@@ -10,3 +10,5 @@ pub mod pool;
 pub mod outgoing;
 pub mod anthropic;
 pub mod provider;
+#[cfg(test)]
+mod tests;

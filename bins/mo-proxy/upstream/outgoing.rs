@@ -24,6 +24,12 @@ impl Outgoing {
         Self { pool, head, to_head }
     }
 
+    /// Where it goes, and its head.
+    #[cfg(test)]
+    pub fn written(&self) -> (&super::origin::Origin, &[u8]) {
+        (self.pool.origin(), &self.head)
+    }
+
     /// Sends it with this body; on a fresh connection if asked to.
     pub async fn send(&self, body: &[u8], fresh: bool) -> Result<Sent, Failure> {
         let idle = if fresh { None } else { self.pool.idle().await };

@@ -223,3 +223,59 @@ impl std::fmt::Debug for Head {
         write!(f, "{} {}", self.method(), self.path())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &[u8]) -> Result<Option<(Head, usize)>, Refusal> {
+        Head::parse(text)
+    }
+
+    #[test]
+    fn credentials_are_not_among_what_others_can_read() {
+        let text = b"GET / HTTP/1.1\r\nHost: h\r\nAUTHORIZATION: Bearer b\r\nX-Api-Key: k\r\ncookie: c\r\nA: b\r\n\r\n";
+        let (head, length) = parse(text).unwrap().unwrap();
+        assert_eq!(length, text.len());
+        assert!(head.has_credential());
+        for name in ["authorization", "x-api-key", "cookie"] {
+            assert_eq!(head.get(name), None, "{name}");
+        }
+        assert_eq!(head.get("a"), Some(&b"b"[..]));
+        assert!(!format!("{head:?}").contains('b'));
+    }
+
+    #[test]
+    fn a_field_that_the_connection_names_stays_on_it() {
+        let text = b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close, X-Own\r\nX-Own: 1\r\nX-Other: 2\r\n\r\n";
+        let (head, _) = parse(text).unwrap().unwrap();
+        let kinds: Vec<Kind> = head.fields().map(|(_, _, kind)| kind).collect();
+        assert_eq!(kinds, [Kind::Host, Kind::Connection, Kind::Hop, Kind::Plain]);
+        assert!(!head.keep_alive());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+        #[test]
+        fn no_bytes_make_it_panic_and_what_is_taken_has_one_length(
+            mut text in Just(
+                b"POST /v1/messages?x=1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nConnection: x\r\nX: y\r\n\r\n"
+                    .to_vec()
+            ),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        ) {
+            for (at, byte) in changes {
+                let at = at.index(text.len());
+                text[at] = byte;
+            }
+            if let Ok(Some((head, length))) = parse(&text) {
+                prop_assert!(length <= text.len());
+                let told = head.fields().filter(|(_, _, kind)| matches!(kind, Kind::Length | Kind::Coding)).count();
+                prop_assert!(told <= 1 && (told == 1) == (head.framing() != Framing::None));
+                let sound = |value: &[u8]| !value.iter().any(|byte| b"\r\n\0".contains(byte));
+                prop_assert!(head.fields().all(|(name, value, _)| !name.is_empty() && sound(value)));
+            }
+        }
+    }
+}
