@@ -25,6 +25,7 @@ impl Live {
     /// Reads everything anew, and tells what is wrong line by line. Connections of an earlier one are kept.
     pub fn load(world: &World, dialer: &Arc<Dialer>, earlier: Option<&Self>) -> Result<Self> {
         let (config, routes) = Routes::load(world)?;
+        dialer.settle(&config);
         let mut doors = HashMap::new();
         for of in routes.known().providers.values() {
             let before = earlier.and_then(|earlier| earlier.same(of));

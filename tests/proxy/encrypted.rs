@@ -94,3 +94,16 @@ fn no_stand_in_for_anthropic_can_be_on_another_machine() {
         output.code(78).stderr_has("must not get the login");
     }
 }
+
+#[test]
+fn an_authority_can_be_named_in_the_configuration_too() {
+    let authority = Authority::new();
+    let upstream = anthropic(&authority, &["http/1.1"]);
+    let tunnel = Tunnel::to(&[("api.anthropic.com:443", upstream.port)]);
+    let mut world = World::new();
+    let file = authority.file(&world);
+    world.var("HTTPS_PROXY", format!("http://127.0.0.1:{}", tunnel.port));
+    let config = format!("{{\"ca_file\": \"{}\"}}", file.display());
+    world.write(".claude-workers/.proxy/config.json", config);
+    assert_eq!(Gateway::start(world).ask(&messages(BODY)).status, 200);
+}

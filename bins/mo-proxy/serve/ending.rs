@@ -1,7 +1,5 @@
 //! How the gateway ends: readiness goes, streams finish, a second signal or the end of patience cuts them.
 
-use std::time::Duration;
-
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::world::World;
@@ -10,9 +8,6 @@ use tokio::time::sleep;
 
 use crate::gateway::Gateway;
 use crate::stage::Stage;
-
-/// How long streams may take to finish.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The signals that end it.
 #[derive(Debug)]
@@ -34,14 +29,15 @@ impl Ending {
     pub async fn wait(&mut self, world: &World, gateway: &Gateway) {
         self.signal().await;
         gateway.life.enter(Stage::Draining);
+        let patience = gateway.live().config.timeouts.drain;
         let running = gateway.life.running();
         if running > 0 {
-            world.say.note(&format!("finishing {running} requests, at most {} s", PATIENCE.as_secs()));
+            world.say.note(&format!("finishing {running} requests, at most {} s", patience.as_secs()));
         }
         tokio::select! {
             () = gateway.life.idle() => {}
             () = self.signal() => world.say.note("ending at once"),
-            () = sleep(PATIENCE) => world.say.note("out of patience: ending what still runs"),
+            () = sleep(patience) => world.say.note("out of patience: ending what still runs"),
         }
     }
 

@@ -1,14 +1,14 @@
 //! Makes connections: names, addresses, proxies, TLS, each with its deadline.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use shared::env::Env;
 use tokio::net::TcpStream;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
@@ -16,35 +16,55 @@ use super::failure::Failure;
 use super::origin::Origin;
 use super::trust;
 use super::tunnel::Proxies;
+use crate::config::{Config, Timeouts};
 use crate::wire::line::Line;
 use crate::wire::stream::Stream;
 
 /// How long one address may take.
 const ONE_ADDRESS: Duration = Duration::from_secs(5);
-/// How long a connection may take in all.
-const WHOLE: Duration = Duration::from_secs(15);
 
 /// Makes connections.
 #[derive(Debug)]
 pub struct Dialer {
     proxies: Proxies,
-    extra_roots: Option<PathBuf>,
-    tls: OnceCell<Arc<ClientConfig>>,
+    of_environment: Option<PathBuf>,
+    settings: RwLock<Settings>,
+    /// The client's side of TLS, and the files of roots that it was made of.
+    tls: Mutex<Option<(Vec<PathBuf>, Arc<ClientConfig>)>>,
+}
+
+/// What the configuration says of connections.
+#[derive(Clone, Debug)]
+struct Settings {
+    patience: Duration,
+    roots: Option<PathBuf>,
 }
 
 impl Dialer {
     /// A dialer for this environment.
     pub fn new(env: &Env) -> Self {
+        let settings = Settings { patience: Timeouts::default().connect, roots: None };
         Self {
             proxies: Proxies::of(env),
-            extra_roots: env.text("NODE_EXTRA_CA_CERTS").map(PathBuf::from),
-            tls: OnceCell::new(),
+            of_environment: env.text("NODE_EXTRA_CA_CERTS").map(PathBuf::from),
+            settings: RwLock::new(settings),
+            tls: Mutex::default(),
         }
+    }
+
+    /// Takes over what the configuration says.
+    pub fn settle(&self, config: &Config) {
+        let settings = Settings { patience: config.timeouts.connect, roots: config.ca_file.clone() };
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A new connection to this place.
     pub async fn dial(&self, origin: &Origin) -> Result<Line, Failure> {
-        match timeout(WHOLE, self.connect(origin)).await {
+        match timeout(self.settings().patience, self.connect(origin)).await {
             Ok(connected) => connected.map(Line::new).map_err(Failure::connect),
             Err(_) => Err(Failure::connect(format!("{} does not answer", origin.address()))),
         }
@@ -72,14 +92,20 @@ impl Dialer {
         Ok(Stream::Tls(Box::new(stream)))
     }
 
-    /// Roots are read once, beside the event loop.
+    /// Roots are read once, beside the event loop, and anew where the configuration names others.
     async fn tls(&self) -> Result<Arc<ClientConfig>, String> {
-        let extra = self.extra_roots.clone();
-        let read = || async {
-            let read = tokio::task::spawn_blocking(move || trust::config(extra.as_ref())).await;
-            read.map_err(|error| error.to_string())?
-        };
-        self.tls.get_or_try_init(read).await.cloned()
+        let files: Vec<PathBuf> = self.of_environment.iter().cloned().chain(self.settings().roots).collect();
+        let mut tls = self.tls.lock().await;
+        if let Some((of, config)) = tls.as_ref()
+            && *of == files
+        {
+            return Ok(Arc::clone(config));
+        }
+        let of = files.clone();
+        let read = tokio::task::spawn_blocking(move || trust::config(&of)).await;
+        let config = read.map_err(|error| error.to_string())??;
+        *tls = Some((files, Arc::clone(&config)));
+        Ok(config)
     }
 }
 

@@ -7,15 +7,15 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-/// The client's side of TLS. `extra` is a PEM file of more roots.
+/// The client's side of TLS. `extra` are PEM files of more roots.
 ///
 /// It takes some milliseconds to read a system's roots, so this is done when the first connection needs it.
-pub fn config(extra: Option<&PathBuf>) -> Result<Arc<ClientConfig>, String> {
+pub fn config(extra: &[PathBuf]) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();
     let mut trouble: Vec<String> = native.errors.iter().map(ToString::to_string).collect();
     roots.add_parsable_certificates(native.certs);
-    if let Some(path) = extra {
+    for path in extra {
         match CertificateDer::pem_file_iter(path) {
             Ok(certificates) => {
                 roots.add_parsable_certificates(certificates.filter_map(Result::ok));
