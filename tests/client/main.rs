@@ -28,3 +28,4 @@ mod sandbox;
 mod roles;
 mod savings;
 mod stage;
+mod told;

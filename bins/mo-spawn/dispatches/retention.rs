@@ -84,7 +84,7 @@ fn forget(world: &World, path: &Path, record: &Record) {
         // Only where nothing else is in it.
         let _ = fs::remove_dir(directory);
     }
-    for belonging in ["prompt", "events"] {
+    for belonging in ["prompt", "events", "told", "system"] {
         let _ = fs::remove_file(path.with_extension(belonging));
     }
     let _ = fs::remove_file(path);
@@ -129,7 +129,7 @@ mod tests {
         let path = Record::path(&world.paths, &id, at).unwrap();
         record.write(&path).unwrap();
         record.index(&world.paths, &path).unwrap();
-        for belonging in ["prompt", "events"] {
+        for belonging in ["prompt", "events", "told", "system"] {
             fs::write(path.with_extension(belonging), "x").unwrap();
         }
         id.to_string()

@@ -31,7 +31,7 @@ pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
     if let Some(effort) = &task.effort {
         flag("--effort", effort.into());
     }
-    if let Some(file) = task.system_prompt.as_ref().filter(|_| task.role.is_none()) {
+    if let Some(file) = &task.told {
         flag("--append-system-prompt-file", file.into());
     }
     if let Some(turns) = task.limits.turns {

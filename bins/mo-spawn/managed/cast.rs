@@ -2,9 +2,7 @@
 
 use std::ffi::OsString;
 
-use shared::error::{Error, Result};
-use shared::exit::Exit;
-use shared::file;
+use shared::error::Result;
 use shared::record::Record;
 use shared::report;
 use shared::role::{self, Role};
@@ -13,9 +11,6 @@ use shared::world::World;
 
 use crate::model;
 use crate::options::Task;
-
-/// The longest text that the caller may add to a role's.
-const LONGEST: u64 = 24 << 10;
 
 /// The task as its role makes it. What the caller said stands.
 pub fn of(world: &World, task: &Task) -> Result<Task> {
@@ -33,26 +28,19 @@ pub fn of(world: &World, task: &Task) -> Result<Task> {
     }
     task.permission_mode.get_or_insert_with(|| role.permission.name().to_owned());
     task.allowed_by_role = role.uses().map(str::to_owned).collect();
-    task.cast = arguments(&task, &role)?;
+    task.cast = arguments(&role);
+    task.role_words = Some(role.system_prompt());
     Ok(task)
 }
 
 /// What a role adds to Claude Code's arguments.
-fn arguments(task: &Task, role: &Role) -> Result<Vec<OsString>> {
+fn arguments(role: &Role) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["--tools".into(), role.tool_names().join(",").into()];
     // Else servers that the project brings would be tools that the role does not have.
     if !role.tool_names().iter().any(|name| name.starts_with("mcp__")) {
         words.push("--strict-mcp-config".into());
     }
-    let mut text = role.system_prompt();
-    // Claude Code takes a text or a file.
-    if let Some(path) = &task.system_prompt {
-        let added = String::from_utf8(file::read(path, LONGEST)?)
-            .map_err(|_| Error::new(Exit::Usage, "the system prompt is not UTF-8:").at(path))?;
-        text = format!("{}\n\n{text}", added.trim_end());
-    }
-    words.extend(["--append-system-prompt".into(), text.into()]);
-    Ok(words)
+    words
 }
 
 /// Reads the report in the worker's last words, and notes where it differs from what happened. `changed` is nothing

@@ -22,6 +22,7 @@ pub mod prompt;
 mod screen;
 mod speech;
 mod talk;
+mod told;
 mod turn;
 mod work;
 mod workplace;
@@ -82,7 +83,8 @@ pub fn run(world: &World, task: &Task) -> Result<Exit> {
     }
     let text = prompt::read(&task.source)?;
     let id = task.id.clone().unwrap_or_else(|| DispatchId::new(world.clock.now()));
-    let task = Task { id: Some(id.clone()), ..task.clone() };
+    let told = told::write(world, task, &id)?;
+    let task = Task { id: Some(id.clone()), told: Some(told), ..task.clone() };
     let earlier = Earlier::of(&world.paths, &task)?;
     let mut place = Some(Workplace::of(world, &task, &id)?);
     let exit = play(world, &task, &text, &mut place, only.as_ref(), policy, &earlier);

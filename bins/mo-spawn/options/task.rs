@@ -166,6 +166,10 @@ pub struct Task {
     pub role: Option<String>,
     /// What that adds to Claude Code's arguments.
     pub cast: Vec<OsString>,
+    /// What it says to the worker.
+    pub role_words: Option<String>,
+    /// The file that holds all that the worker is told besides the task.
+    pub told: Option<PathBuf>,
     /// What it may do without a question, because its role says so.
     pub allowed_by_role: Vec<String>,
     /// A model or tier.
@@ -291,6 +295,8 @@ impl Task {
             limits: limits(matches)?,
             role: text("role"),
             cast: Vec::new(),
+            role_words: None,
+            told: None,
             allowed_by_role: Vec::new(),
             model: model(matches)?,
             effort: text("effort"),
