@@ -241,6 +241,24 @@ fn every_test_that_a_document_names_exists() {
     none("documents", &bad);
 }
 
+/// Claude Code counts a hook's timeout in seconds: 5000 would be more than an hour.
+#[test]
+fn a_hook_waits_for_seconds() {
+    let hooks = text("hooks/hooks.json");
+    let timeouts: Vec<u64> = hooks
+        .split("\"timeout\":")
+        .skip(1)
+        .map(|rest| {
+            rest.trim_start().chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+        })
+        .collect();
+    assert_eq!(timeouts.len(), hooks.matches("\"type\": \"command\"").count());
+    assert!(
+        !timeouts.is_empty() && timeouts.iter().all(|seconds| (1..=60).contains(seconds)),
+        "{timeouts:?}"
+    );
+}
+
 #[test]
 fn no_golden_case_is_forgotten_or_half_made() {
     let mut bad = Vec::new();
