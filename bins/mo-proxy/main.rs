@@ -9,7 +9,6 @@ mod turnstile;
 mod restraint;
 mod markers;
 mod compress;
-#[cfg_attr(not(test), expect(dead_code, reason = "the launcher is its first user"))]
 mod agents;
 mod wire;
 mod upstream;
@@ -24,6 +23,7 @@ mod forward;
 mod observe;
 mod serve;
 mod explain;
+mod control;
 
 use std::process::ExitCode;
 
@@ -32,6 +32,10 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::program;
 use shared::world::World;
+
+use crate::control::{audit, cost, exec, reload, service, status, stop, top};
+
+const JSON: Flag = Flag { long: "json", value: "", about: "print JSON for programs" };
 
 static PROGRAM: Program = Program {
     name: "mo-proxy",
@@ -52,11 +56,67 @@ static PROGRAM: Program = Program {
             ],
         },
         Command {
+            name: "exec",
+            operands: "-- claude [arguments…]",
+            takes: (1, usize::MAX),
+            about: "run Claude Code through the gateway, which is started where none runs",
+            flags: exec::FLAGS,
+        },
+        Command {
+            name: "status",
+            operands: "",
+            takes: (0, 0),
+            about: "show what the gateway does at this moment",
+            flags: &[JSON],
+        },
+        Command {
+            name: "stop",
+            operands: "",
+            takes: (0, 0),
+            about: "end the gateway once its streams have ended",
+            flags: &[Flag { long: "now", value: "", about: "do not wait for its streams" }],
+        },
+        Command {
+            name: "reload",
+            operands: "",
+            takes: (0, 0),
+            about: "let it read its configuration anew; a bad one is told and changes nothing",
+            flags: &[],
+        },
+        Command {
             name: "explain",
             operands: "MODEL",
             takes: (1, 1),
             about: "show where a model's name leads: by which rule, as whom, with what changed",
-            flags: &[Flag { long: "json", value: "", about: "print it as JSON" }],
+            flags: &[JSON],
+        },
+        Command {
+            name: "audit",
+            operands: "[show|export|verify]",
+            takes: (0, 1),
+            about: "show, export or verify what was asked of whom",
+            flags: audit::FLAGS,
+        },
+        Command {
+            name: "cost",
+            operands: "",
+            takes: (0, 0),
+            about: "show what the traffic cost, and what a subscription's use was worth",
+            flags: cost::FLAGS,
+        },
+        Command {
+            name: "top",
+            operands: "",
+            takes: (0, 0),
+            about: "show the gateway at work, on a terminal; q ends it",
+            flags: &[],
+        },
+        Command {
+            name: "service",
+            operands: "install|uninstall",
+            takes: (1, 1),
+            about: "let the system start it at login and after failures",
+            flags: &[],
         },
     ],
     flags: &[],
@@ -80,6 +140,14 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
     match matches.command() {
         "serve" => serve::run(world, matches),
         "explain" => explain::run(world, matches.operand(0)?, matches.has("json")),
+        "exec" => exec::run(world, matches),
+        "status" => status::run(world, matches.has("json")),
+        "stop" => stop::run(world, matches.has("now")),
+        "reload" => reload::run(world),
+        "audit" => audit::run(world, matches),
+        "cost" => cost::run(world, matches),
+        "top" => top::run(world),
+        "service" => service::run(world, matches.operand(0)?),
         other => Err(Error::new(Exit::Bug, format!("no room for the command `{other}`"))),
     }
 }

@@ -37,6 +37,11 @@ impl Token {
         Secret::parse(&bytes).map(|secret| Some(Self(secret)))
     }
 
+    /// The token itself, for the header that carries it.
+    pub fn reveal(&self) -> &str {
+        self.0.reveal()
+    }
+
     /// Whether this is the token, told in the same time whatever was given.
     pub fn is(&self, given: &[u8]) -> bool {
         // Hashes are compared, so that neither the length nor the place of a difference shows.

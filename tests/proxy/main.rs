@@ -17,6 +17,7 @@ mod staff;
 
 mod books;
 mod broken;
+mod control;
 mod crowd;
 mod drain;
 mod encrypted;

@@ -93,6 +93,17 @@ impl Sum {
     }
 }
 
+impl std::ops::AddAssign for Sum {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.fresh += other.fresh;
+        self.cache_read += other.cache_read;
+        self.billed_usd += other.billed_usd;
+        self.worth_usd += other.worth_usd;
+        self.unpriced += other.unpriced;
+    }
+}
+
 /// The most names in one list; more are summed as `other`, so that a client cannot fill the memory.
 const MOST_NAMES: usize = 500;
 /// The longest name.

@@ -16,6 +16,7 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::world::World;
 
+pub use self::instance::Announced;
 use self::instance::Instance;
 use self::listener::{Listener, Place};
 use crate::gateway::{Gateway, Prepared};

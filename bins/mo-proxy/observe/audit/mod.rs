@@ -5,7 +5,6 @@ pub mod files;
 pub mod journal;
 mod pack;
 pub mod query;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command `audit` is its first user"))]
 pub mod verify;
 
 #[cfg(test)]

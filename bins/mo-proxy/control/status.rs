@@ -1,0 +1,91 @@
+//! `mo-proxy status`: what the gateway does at this moment.
+
+use serde_json::Value;
+use shared::error::Result;
+use shared::exit::Exit;
+use shared::flatten::flatten;
+use shared::json_text;
+use shared::table;
+use shared::world::World;
+
+use super::found::Found;
+
+/// The longest cell.
+const LONGEST: usize = 60;
+
+/// Shows it.
+pub fn run(world: &World, json: bool) -> Result<Exit> {
+    let status = Found::running(world)?.ask("/status")?;
+    if json {
+        world.say.line(&json_text::pretty(&status)?)?;
+    } else {
+        world.say.out(&text(&status, world.colour()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// As people read it.
+pub fn text(status: &Value, colour: bool) -> String {
+    let word = |name: &str| shown(&status[name]);
+    let mut text = format!(
+        "mo-proxy {} at {} is {}: {} requests on their way, up {} s, process {}\n",
+        word("program"),
+        word("address"),
+        word("stage"),
+        word("requests"),
+        word("uptime_seconds"),
+        word("pid")
+    );
+    let mut rows = vec![["UPSTREAM", "ADDRESS", "IDLE", "PLAN"].map(str::to_owned).to_vec()];
+    for (name, upstream) in status["upstreams"].as_object().into_iter().flatten() {
+        rows.push(vec![
+            flatten(name, LONGEST),
+            shown(&upstream["address"]),
+            shown(&upstream["idle_connections"]),
+            plan(status["quotas"].get(name)),
+        ]);
+    }
+    text.push_str(&table::columns(&rows, colour));
+    if let Some(words) = status["audit"].get("trouble").and_then(Value::as_str) {
+        text.push_str(&format!("! {}\n", flatten(words, 300)));
+    }
+    text
+}
+
+/// `5h 42%, 7d 99%`.
+fn plan(quota: Option<&Value>) -> String {
+    let windows = quota.and_then(|quota| quota["windows"].as_object()).into_iter().flatten();
+    let shares: Vec<String> = windows
+        .filter_map(|(name, window)| {
+            let share = window["utilization"].as_f64()?;
+            Some(format!("{} {:.0}%", flatten(name, 20), share * 100.0))
+        })
+        .collect();
+    if shares.is_empty() { "-".to_owned() } else { shares.join(", ") }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => flatten(text, LONGEST),
+        Value::Null => "-".to_owned(),
+        other => flatten(&other.to_string(), LONGEST),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_upstream_said_cannot_move_the_cursor() {
+        let status = serde_json::json!({
+            "program": "0", "address": "a", "stage": "serving", "requests": 1, "uptime_seconds": 2, "pid": 3,
+            "upstreams": {"anthropic": {"address": "\u{1b}[2J", "idle_connections": 1}},
+            "quotas": {"anthropic": {"windows": {"5h": {"utilization": 0.421}}}},
+            "audit": {"trouble": "disk full"},
+        });
+        let text = text(&status, false);
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(text.contains("5h 42%") && text.contains("! disk full"), "{text}");
+    }
+}
