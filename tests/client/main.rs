@@ -16,6 +16,7 @@ mod ending;
 mod environment;
 mod foreign;
 mod install;
+mod launcher;
 mod isolation;
 mod managed;
 mod outcome;
