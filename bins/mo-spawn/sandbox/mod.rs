@@ -90,7 +90,7 @@ impl Sandbox {
 }
 
 /// What Claude Code writes below the worker's directory, without what a later run would obey: settings, agents,
-/// commands, plugins.
+/// commands, plugins, files that shells read at their start.
 const OF_WORKER: &[&str] = &[
     "backups",
     "cache",
@@ -99,9 +99,7 @@ const OF_WORKER: &[&str] = &[
     "paste-cache",
     "plans",
     "projects",
-    "session-env",
     "sessions",
-    "shell-snapshots",
     "statsig",
     "tasks",
     "telemetry",
