@@ -41,6 +41,7 @@ pub mod preset;
 pub mod catalogue;
 pub mod dispatch_id;
 pub mod record;
+pub mod tool_use;
 pub mod report;
 pub mod role;
 pub mod dispatches;

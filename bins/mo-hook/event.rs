@@ -17,6 +17,8 @@ const SESSION: &[u8] = br#""session_id":""#;
 pub struct Event {
     /// The session.
     pub session_id: String,
+    /// The call of a tool, where the event is about one.
+    pub tool_use_id: String,
     /// Why a session starts: startup, resume, clear or compact.
     pub source: String,
 }

@@ -6,6 +6,7 @@ mo-hook - what Claude Code's hooks run; reads the event on standard input
 
 usage:
   mo-hook session-start       delegation rules, the inventory of workers, what they have done so far
+  mo-hook pre-tool-use        whose call of mo-dispatch's tools it is
   mo-hook post-tool-use       what the workers did of this session's work, when a dispatch has ended
   mo-hook user-prompt-submit  the same, for dispatches that ran in the background
   mo-hook stop                the same

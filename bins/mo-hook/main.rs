@@ -2,6 +2,7 @@
 //! whatever goes wrong on our side is silence, exit code 0 and one line in a bounded log.
 
 mod answer;
+mod call;
 mod ended;
 mod event;
 mod failsafe;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
 fn run(world: &World, subcommand: &str) -> Result<()> {
     match subcommand {
         "session-start" => session_start::run(world),
+        "pre-tool-use" => call::note(world),
         "post-tool-use" | "user-prompt-submit" | "stop" => savings::tell(world),
         _ => Ok(()),
     }

@@ -11,6 +11,7 @@ mod accounts;
 mod best_of;
 mod console;
 mod dispatch;
+mod dispatch_mcp;
 mod doctor;
 mod ending;
 mod environment;

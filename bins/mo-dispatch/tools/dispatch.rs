@@ -162,6 +162,9 @@ fn submit(hub: &Hub, specs: Vec<Spec>, at_once: u32, tool_use: Option<&str>) -> 
         let at = names.iter().position(|name| *name == id).map_or(0, |at| at + 1);
         return Err(format!("after: task #{at} waits for itself, over others or not"));
     }
+    // What a hook told of this very call; else what this process was started with.
+    let told = tool_use.and_then(|tool_use| shared::tool_use::take(&hub.world.paths, tool_use));
+    let session = told.or_else(|| child_env::manager_session(&hub.world.env).map(str::to_owned));
     let batch = {
         let mut state = hub.state();
         state.batches += 1;
@@ -175,6 +178,7 @@ fn submit(hub: &Hub, specs: Vec<Spec>, at_once: u32, tool_use: Option<&str>) -> 
             batch,
             batch_limit: at_once,
             tool_use: tool_use.map(str::to_owned),
+            session: session.clone(),
             asked,
             stage: Stage::Queued("its turn comes".to_owned()),
             tries: Vec::new(),

@@ -45,7 +45,7 @@ pub fn ask(hub: &Hub, task: &Task) -> Result<()> {
         role: task.spec.role.clone(),
         tier: task.spec.tier.map(|tier| tier.name().to_owned()),
         model: task.spec.model.clone(),
-        manager_session: shared::child_env::manager_session(&hub.world.env).map(str::to_owned),
+        manager_session: task.session.clone(),
         tool_use_id: task.tool_use.clone(),
         cwd: hub.workspace.to_string_lossy().into_owned(),
         supervisor: Some(hub.own.clone()),

@@ -81,8 +81,8 @@ fn prepare(hub: &Hub, task: &Task, worker: &str) -> Result<(Course, Vec<std::ffi
     };
     let course = Course {
         id: task.id.to_string(),
-        worker: worker.to_owned(),
         anthropic,
+        session: task.session.clone(),
         guards: Guards::from(&config),
         daily_usd: config.daily_usd,
     };

@@ -1,9 +1,11 @@
 //! All workers as the scheduler needs them, taken at one moment: their files, their usage, what they run.
 
 use jiff::Timestamp;
+use shared::accounts;
 use shared::base_url::BaseUrl;
 use shared::error::Result;
 use shared::flatten::flatten;
+use shared::login;
 use shared::paths::Paths;
 use shared::roster;
 use shared::tier::Tier;
@@ -60,7 +62,7 @@ fn seen(paths: &Paths, worker: &Worker, leases: &Leases, now: Timestamp) -> Seen
     // Cooling is kept for providers too: their quota ends as well.
     let account = usage::read(paths, &worker.name).unwrap_or_default();
     let is_account = worker.profile.kind == Kind::Account;
-    let broken = matches!(worker.key(), Key::Missing).then(|| format!("has no key yet: `mo-key {name}`"));
+    let broken = broken(paths, worker);
     let candidate = Candidate {
         name: name.to_owned(),
         kind: worker.profile.kind,
@@ -78,6 +80,24 @@ fn seen(paths: &Paths, worker: &Worker, leases: &Leases, now: Timestamp) -> Seen
         reading: account.reading.clone().filter(|_| is_account),
     };
     Seen { candidate, account: is_account.then_some(account) }
+}
+
+/// Why it cannot work at all.
+fn broken(paths: &Paths, worker: &Worker) -> Option<String> {
+    let name = &worker.name;
+    if matches!(worker.key(), Key::Missing) {
+        return Some(format!("has no key yet: `mo-key {name}`"));
+    }
+    if worker.profile.kind != Kind::Account {
+        return None;
+    }
+    if !accounts::is_allowed(paths, worker).unwrap_or(false) {
+        return Some("is another account, and several accounts are off: `mo-worker accounts on`".to_owned());
+    }
+    let is_default = worker.config_dir(paths).is_none();
+    let directory = worker.profile.config_dir.clone().unwrap_or_else(|| worker.directory.clone());
+    let held = login::is_held(&directory, &login::state_file(&directory, is_default));
+    (!held).then(|| format!("is logged out: `mo-worker login {name}`"))
 }
 
 /// An account has every tier of Anthropic's by its own name; a provider what was mapped.

@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::process::{Pid, Signal};
+use shared::env;
 use shared::event::{Event, Kind};
 use shared::flatten::flatten;
 use shared::moment::Moment;
-use shared::name::Name;
 use shared::record::Record;
-use shared::usage;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -51,10 +50,10 @@ pub struct Finished {
 pub struct Course {
     /// The task.
     pub id: String,
-    /// Who works.
-    pub worker: String,
     /// Whether its models are Anthropic's own.
     pub anthropic: bool,
+    /// The session that gave the task away.
+    pub session: Option<String>,
     /// What may cost money.
     pub guards: Guards,
     /// What the day may cost.
@@ -66,6 +65,9 @@ pub async fn run(hub: &Arc<Hub>, course: &Course, words: Vec<std::ffi::OsString>
     let mut command = Command::new(&hub.spawn);
     // A group of its own: what the terminal sends to the session is not for the workers.
     command.args(words).current_dir(&hub.workspace).process_group(0);
+    if let Some(session) = &course.session {
+        command.env(env::CLAUDE_CODE_SESSION_ID, session);
+    }
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command.stdin(if tied { Stdio::piped() } else { Stdio::null() });
     let mut child = match command.spawn() {
@@ -160,10 +162,6 @@ fn take(hub: &Arc<Hub>, course: &Course, finished: &mut Finished, line: &str) {
         Kind::End { record } => finished.record = Some(*record),
         Kind::Message { from, text } => hub.heard(&course.id, event.ts, flatten(&from, 32), text),
         Kind::RateLimit { info } => {
-            if let Ok(name) = Name::parse(&course.worker) {
-                // It is only noted for the next choice; the run goes on without.
-                let _ = usage::note(&hub.world.paths, &name, &info, now);
-            }
             if info.get("status").and_then(serde_json::Value::as_str) == Some("rejected") {
                 finished.resets_at = info.get("resetsAt").and_then(Moment::of_value).map(|moment| moment.0);
             }

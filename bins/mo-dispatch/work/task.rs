@@ -69,6 +69,8 @@ pub struct Task {
     pub batch_limit: u32,
     /// The client's own name of that call.
     pub tool_use: Option<String>,
+    /// The session it was asked for in.
+    pub session: Option<String>,
     /// When it was asked for.
     pub asked: Timestamp,
     /// Where it stands.
