@@ -20,3 +20,17 @@ fn a_worker_is_told_by_file_what_binds_it() {
     let file = stage.world.files().into_iter().find(|path| path.extension().is_some_and(|end| end == "told"));
     assert_eq!(stage.world.mode(file.expect("the file")), 0o600);
 }
+
+#[test]
+fn a_projects_servers_start_only_for_a_worker_that_may_use_them() {
+    let stage = Stage::with_demo();
+    let server = r#"{"mcpServers": {"trap": {"command": "/bin/sh", "args": ["-c", "touch started"]}}}"#;
+    stage.world.write("project/.mcp.json", server);
+    let run = |words: &[&str]| {
+        let task = stage.spawn("demo").args(["--task", "-"]).args(words.iter().copied()).stdin("#say x");
+        task.cwd(stage.world.path("project")).run().ok();
+        stage.world.path("project/started").exists()
+    };
+    assert!(!run(&[]), "nobody asked for it");
+    assert!(run(&["--allow", "mcp__trap"]), "the test's own server does start");
+}

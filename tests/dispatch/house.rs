@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use support::World;
 
 /// What the miniature does: words in the prompt decide. It notes `+ WORKER PID` when it begins and `- WORKER PID`.
-const MINIATURE: &str = r#"
+pub(crate) const MINIATURE: &str = r#"
 case ${1-} in --version) echo '2.1.332 (Claude Code)'; exit;; esac
 session= next=
 for word; do

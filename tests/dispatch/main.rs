@@ -10,6 +10,7 @@ mod client;
 mod crowd;
 mod door;
 mod ending;
+mod hostile;
 mod house;
 mod money;
 mod policy;

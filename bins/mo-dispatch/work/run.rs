@@ -11,6 +11,7 @@ use shared::event::{Event, Kind};
 use shared::flatten::flatten;
 use shared::moment::Moment;
 use shared::record::Record;
+use shared::usage::{self, Overage};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -165,7 +166,7 @@ fn take(hub: &Arc<Hub>, course: &Course, finished: &mut Finished, line: &str) {
             if info.get("status").and_then(serde_json::Value::as_str) == Some("rejected") {
                 finished.resets_at = info.get("resetsAt").and_then(Moment::of_value).map(|moment| moment.0);
             }
-            if info.get("isUsingOverage").and_then(serde_json::Value::as_bool) == Some(true) {
+            if usage::of_event(&info, now).is_some_and(|reading| reading.overage == Overage::InUse) {
                 finished.resets_at = info.get("resetsAt").and_then(Moment::of_value).map(|moment| moment.0);
                 guard(hub, course, &Spending::Overage);
             }

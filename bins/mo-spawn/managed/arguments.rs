@@ -42,6 +42,10 @@ pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
     if !denied.is_empty() {
         flag("--settings", serde_json::json!({"permissions": {"ask": denied}}).to_string().into());
     }
+    // Servers of a project would start unasked, with the account's or the provider's key at hand. A role says itself.
+    if task.role.is_none() && !task.allow.iter().any(|tool| tool.starts_with("mcp__")) {
+        words.push("--strict-mcp-config".into());
+    }
     // Only what comes in pieces tells how much was written before a message is over.
     if task.limits.money.is_some() || task.limits.tokens.is_some() {
         words.push("--include-partial-messages".into());
