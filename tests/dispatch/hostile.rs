@@ -6,14 +6,14 @@ use crate::client::Client;
 use crate::house::{House, MINIATURE};
 
 /// What the three do instead of working.
-const WRONG: &str = r#"
+const WRONG: &str = r"
 case ${1-} in --version) echo '2.1.332 (Claude Code)'; exit;; esac
 case $MO_WORKER in
 gone) exit 3;;
 deaf) exec <&-; sleep 0.3; exit 4;;
 loud) head -c 52428800 /dev/zero | tr '\\0' 'x'; echo; exit 5;;
 esac
-"#;
+";
 
 #[test]
 fn whatever_a_worker_does_the_others_and_the_server_go_on() {
