@@ -27,4 +27,5 @@ mod providers;
 mod restraint;
 mod safety;
 mod smuggling;
+mod soak;
 mod start;
