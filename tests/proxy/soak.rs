@@ -18,7 +18,8 @@ fn upstream() -> Upstream {
         let stream = EVENTS.to_owned() + &chunk(&(start_event() + &delta_event("x")));
         match seen.body.len() % 5 {
             0 => {
-                wire.write_all(&json("200 OK", "", "{\"type\":\"message\",\"usage\":{\"input_tokens\":1}}"))?
+                let usage = "{\"type\":\"message\",\"usage\":{\"input_tokens\":1}}";
+                wire.write_all(&json("200 OK", "", usage))?;
             }
             1 => wire.write_all((stream + &chunk(&stop_event()) + "0\r\n\r\n").as_bytes())?,
             2 => {
@@ -26,7 +27,8 @@ fn upstream() -> Upstream {
                 return Ok(Then::Close);
             }
             3 => {
-                wire.write_all(&json("529 Overloaded", "x-should-retry: false\r\n", "{\"type\":\"error\"}"))?
+                let error = "{\"type\":\"error\"}";
+                wire.write_all(&json("529 Overloaded", "x-should-retry: false\r\n", error))?;
             }
             _ => wire.write_all(&json("200 OK", "connection: close\r\n", &"y".repeat(100_000)))?,
         }
@@ -89,10 +91,9 @@ fn soak_of_mixed_traffic_leaves_memory_and_files_as_they_were() {
             clients.into_iter().map(|client| client.join().unwrap()).sum::<usize>()
         })
     };
-    let first = Duration::from_secs(seconds / 4);
-    run(first);
+    run(Duration::from_secs(seconds / 4));
     let before = held(&gateway);
-    let count = run(Duration::from_secs(seconds) - first);
+    let count = run(Duration::from_secs(seconds - seconds / 4));
     assert!(count > 100, "only {count} requests");
     wait_until("its files to be closed", || held(&gateway).1 <= before.1 + 16);
     let after = held(&gateway);
