@@ -184,10 +184,44 @@ fn a_reload_changes_the_next_request_and_no_stream_that_runs() {
 #[test]
 fn a_bad_configuration_is_told_whole_before_anything_is_listened_on() {
     let world = World::new();
-    world.write(".claude-workers/.proxy/config.json", "{\n\"limits\": 1,\n\"rules\": [{\"model\": 5}]\n}");
+    let config = r#"{
+"limits": 1,
+"rules": [{"model": 5}],
+"roles": {"r": "nowhere,m"},
+"upstreams": {"own": {"api_key": "sk-secret"}},
+"default": "own,m"
+}"#;
+    world.write(".claude-workers/.proxy/config.json", config);
     let output = world.command(crate::gateway::PROGRAM).args(["serve", "--port", "0"]).run().code(78);
-    assert!(output.errors().contains("config.json:2") && output.errors().contains("config.json:3"));
+    // Also what only the workers tell; and what follows from a mistake is none.
+    for (line, told) in [(2, true), (3, true), (4, true), (5, true), (6, false)] {
+        assert_eq!(output.errors().contains(&format!("config.json:{line}: ")), told, "{}", output.errors());
+    }
+    assert!(!output.errors().contains("secret"));
     assert!(!world.root().join(".proxy/instance.json").exists());
+}
+
+#[test]
+fn a_name_is_explained_and_nobody_is_asked() {
+    let world = World::new();
+    hire(&world, "glm", "https://api.z.ai/api/anthropic", "glm-5.2", KEY);
+    world.write(".claude-workers/.proxy/config.json", r#"{"roles": {"explorer": "glm,glm-4.7"}}"#);
+    let explain = |words: &[&str], code: i32| {
+        let output = world.command(crate::gateway::PROGRAM).arg("explain").args(words).run().code(code);
+        assert!(!output.text().contains(KEY) && !output.errors().contains(KEY));
+        (output.text(), output.errors())
+    };
+    let (text, _) = explain(&["mo-explorer"], 0);
+    for part in ["role `explorer` on line 1", "https://api.z.ai/api/anthropic", "worker `glm`", "metadata"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (text, _) = explain(&["claude-opus-5-5", "--json"], 0);
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(told["places"][0]["url"], "https://api.anthropic.com");
+    assert_eq!(told["places"][0]["changes"], serde_json::json!([]));
+    // A role that nothing maps is the worker's; a name that nothing knows is told with the nearest.
+    assert!(explain(&["mo-reviewer"], 0).0.contains("`glm` is the first worker"));
+    assert!(explain(&["mo-explroer"], 64).1.contains("did you mean `mo-explorer`?"));
 }
 
 #[test]

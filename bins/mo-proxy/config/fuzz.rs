@@ -11,18 +11,15 @@ use crate::config::{Config, Fallback, Listen};
 /// model of Anthropic's for another upstream.
 pub fn check(bytes: &[u8]) {
     let lines = memchr::memchr_iter(b'\n', bytes).count() + 1;
-    let config = match Config::read(&Env::default(), Path::new("/c"), Some(bytes)) {
-        Ok(config) => config,
-        Err(mistakes) => {
-            assert!(!mistakes.is_empty());
-            for mistake in mistakes {
-                let told = mistake.to_string();
-                let line = told.strip_prefix("/c:").and_then(|rest| rest.split(':').next()).unwrap();
-                assert!((1..=lines).contains(&line.parse::<usize>().unwrap()), "{told}");
-            }
-            return;
-        }
-    };
+    let (config, mistakes) = Config::read_all(&Env::default(), Path::new("/c"), Some(bytes));
+    for mistake in &mistakes {
+        let told = mistake.to_string();
+        let line = told.strip_prefix("/c:").and_then(|rest| rest.split(':').next()).unwrap();
+        assert!((1..=lines).contains(&line.parse::<usize>().unwrap()), "{told}");
+    }
+    if !mistakes.is_empty() {
+        return;
+    }
     if let Listen::Loopback(address, _) = config.listen {
         assert!(address.is_loopback());
     }

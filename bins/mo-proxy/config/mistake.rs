@@ -26,6 +26,13 @@ impl Mistake {
     }
 }
 
+impl Mistake {
+    /// Whether it stands on the same line of the file.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        self.line == other.line && self.line > 0
+    }
+}
+
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.what)

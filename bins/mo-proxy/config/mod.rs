@@ -346,14 +346,21 @@ impl Default for Compressing {
 }
 
 impl Config {
-    /// What the variables and the file say, the file over the variables; or everything that is wrong with them.
+    /// What the variables and the file say, the file over the variables, and everything that is wrong with them.
     /// No file says nothing.
-    pub fn read(env: &Env, path: &Path, text: Option<&[u8]>) -> Result<Self, Vec<Mistake>> {
+    pub fn read_all(env: &Env, path: &Path, text: Option<&[u8]>) -> (Self, Vec<Mistake>) {
         let mut config = Self::default();
         let mut mistakes = variables::read(env, &mut config);
         if let Some(bytes) = text {
             mistakes.extend(file::read(path, bytes, &mut config));
         }
+        (config, mistakes)
+    }
+
+    /// The same, where only a configuration without mistakes is of use.
+    #[cfg(test)]
+    pub fn read(env: &Env, path: &Path, text: Option<&[u8]>) -> Result<Self, Vec<Mistake>> {
+        let (config, mistakes) = Self::read_all(env, path, text);
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 }

@@ -12,7 +12,7 @@ use shared::preset;
 use shared::redact::typed;
 
 use super::reader::{Part, Reader, Text};
-use super::{Config, Fallback, Pattern, Profile, Role, Rule, Target, Thinking, figures};
+use super::{Config, Fallback, Pattern, Profile, Role, Rule, Target, Thinking, Upstream, figures};
 
 /// The least budget that an upstream takes for thinking.
 pub const LEAST_THINKING: u64 = 1_024;
@@ -86,6 +86,9 @@ fn upstream<'t>(
             "`{called}` holds a key: keys stay with their worker; store it with mo-key, name the `worker`"
         );
         reader.wrong(key.range.start, what);
+        // It is there, so that what leads to it is no mistake of its own.
+        let own = Upstream { line: reader.line(at), ..Upstream::default() };
+        config.upstreams.insert(name.to_owned(), own);
         return;
     }
     check_id(reader, name, at, "an upstream");

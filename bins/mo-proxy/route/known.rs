@@ -1,6 +1,6 @@
 //! Which providers there are: workers, presets that a key is at hand for, and upstreams of the user's own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct Known {
     pub providers: BTreeMap<String, Arc<Provider>>,
     /// Names that would lead somewhere, and what is missing.
     pub missing: BTreeMap<String, String>,
+    /// Upstreams of the configuration that are told to be wrong: what leads to them is not told again.
+    pub broken: BTreeSet<String>,
 }
 
 impl Known {
@@ -66,7 +68,10 @@ impl Known {
                     known.missing.remove(name);
                     found.insert(name.clone(), provider);
                 }
-                Err(what) => mistakes.push(Mistake::on_line(path, own.line, what)),
+                Err(what) => {
+                    known.broken.insert(name.clone());
+                    mistakes.push(Mistake::on_line(path, own.line, what));
+                }
             }
         }
         known.providers = found

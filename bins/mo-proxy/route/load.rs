@@ -35,10 +35,19 @@ impl Routes {
         // Which directory a session works in is not known here: a project's own roles have to be mapped.
         let roles = role::all(&world.paths, Path::new("/")).map(|(roles, _)| roles).unwrap_or_default();
         let texts = roles.into_iter().map(|role| (role.name.as_str().to_owned(), role.tier));
-        let read = Config::read(&world.env, &path, text.as_deref());
-        let settled = read.and_then(|config| {
-            Self::settle(&config, &path, &catalogue, workers).map(|routes| (config, routes.with_roles(texts)))
-        });
+        let (config, mut mistakes) = Config::read_all(&world.env, &path, text.as_deref());
+        let settled = match Self::settle(&config, &path, &catalogue, workers) {
+            Ok(routes) if mistakes.is_empty() => Ok((config, routes.with_roles(texts))),
+            settled => {
+                // What follows from a mistake on the same line is not told again.
+                let more = settled.err().unwrap_or_default().into_iter();
+                let more: Vec<_> =
+                    more.filter(|new| !mistakes.iter().any(|told| new.is_beside(told))).collect();
+                mistakes.extend(more);
+                mistakes.sort();
+                Err(mistakes)
+            }
+        };
         settled.map_err(|mistakes| {
             if mistakes.len() > 1 {
                 for mistake in &mistakes {

@@ -57,6 +57,9 @@ impl Settling<'_> {
         if target.upstream == ANTHROPIC {
             return Some(self.routes.to(Way::Anthropic, target.model.clone(), None));
         }
+        if self.routes.known.broken.contains(&target.upstream) {
+            return None;
+        }
         let provider = match self.routes.known.find(&target.upstream) {
             Ok(provider) => Arc::clone(provider),
             Err(what) => {
