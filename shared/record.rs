@@ -251,6 +251,9 @@ pub struct Record {
     /// When the quota is renewed that ended it, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<String>,
+    /// The dispatch that goes on with this one's task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continued_by: Option<String>,
     /// The dispatch whose worker session it goes on with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,

@@ -1,6 +1,6 @@
 //! Looking at records: what runs, whose it is, and what has gone without a word. Nothing here signals anybody.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,6 +12,8 @@ use shared::record::{Record, Status};
 use crate::work::hub::Hub;
 use crate::work::leases::Leases;
 
+/// More workers than this never try one task.
+const MOST_RUNS: usize = 64;
 /// The most records that a list looks through.
 const MOST: usize = 5_000;
 
@@ -40,10 +42,31 @@ pub struct Found {
     pub record: Record,
 }
 
-/// The record of this id.
+/// The record of this task as it stands: of the dispatch that went on with it last, under the task's own id.
 pub fn record(hub: &Hub, id: &str) -> Option<(PathBuf, Record)> {
     DispatchId::parse(id).ok()?;
-    dispatches::find(&hub.world.paths, id).ok()
+    dispatches::find(&hub.world.paths, id).ok().map(|found| latest(hub, found))
+}
+
+/// Follows a task from dispatch to dispatch.
+fn latest(hub: &Hub, (mut path, mut record): (PathBuf, Record)) -> (PathBuf, Record) {
+    let id = record.id.clone();
+    for _ in 0..MOST_RUNS {
+        let Some(next) = record.continued_by.as_deref().and_then(|next| DispatchId::parse(next).ok()) else {
+            break;
+        };
+        match dispatches::find(&hub.world.paths, next.as_str()) {
+            Ok(found) => (path, record) = found,
+            Err(_) => break,
+        }
+    }
+    record.id = id;
+    (path, record)
+}
+
+/// The dispatch behind this file, which is another than its task where that was moved on.
+pub fn run(path: &Path) -> Option<DispatchId> {
+    path.file_stem()?.to_str().and_then(|stem| DispatchId::parse(stem).ok())
 }
 
 /// Which living process holds which task.
@@ -74,9 +97,17 @@ pub fn list(hub: &Hub, workspace: bool, wanted: impl Fn(Standing) -> bool, limit
     let holders = holders(hub);
     let here = real(&hub.workspace);
     let files = dispatches::files(&hub.world.paths).unwrap_or_default();
-    let records = files.iter().rev().take(MOST).filter_map(|path| Record::read(path).ok().flatten());
-    let here = records.filter(|record| !workspace || is_below(record, &here));
-    let found = here.map(|record| Found { standing: standing(&holders, &record), record });
+    let read = |path: &PathBuf| Record::read(path).ok().flatten().map(|record| (path.clone(), record));
+    let mut records: Vec<(PathBuf, Record)> = files.iter().rev().take(MOST).filter_map(read).collect();
+    // A task that was moved on stands where it was asked for, as it is now.
+    let moved: BTreeSet<String> =
+        records.iter().filter_map(|(_, record)| record.continued_by.clone()).collect();
+    records.retain(|(_, record)| !moved.contains(&record.id));
+    let here = records.into_iter().filter(|(_, record)| !workspace || is_below(record, &here));
+    let found = here.map(|found| {
+        let (_, record) = latest(hub, found);
+        Found { standing: standing(&holders, &record), record }
+    });
     found.filter(|found| wanted(found.standing)).take(limit).collect()
 }
 

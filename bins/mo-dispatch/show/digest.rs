@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use shared::record::Status;
+use shared::record::{Record, Status};
 
 use crate::show::outcome::{self, Piece};
 use crate::show::span;
@@ -54,8 +54,9 @@ pub fn data(task: &Task, path: Option<&str>, most: usize) -> Value {
             "record": path,
         }),
         (_, Some(record)) => {
-            let piece = Piece::of(&outcome::report(record), 0, most);
-            outcome::data(record, &task.tries, &piece, path)
+            let record = own(task, record);
+            let piece = Piece::of(&outcome::report(&record), 0, most);
+            outcome::data(&record, &task.tries, &piece, path)
         }
         _ => json!({"id": task.id.as_str(), "title": task.spec.title, "status": Value::Null}),
     }
@@ -69,11 +70,17 @@ pub fn text(task: &Task, path: Option<&str>, most: usize) -> String {
             task.spec.title, task.id
         ),
         (_, Some(record)) => {
-            let piece = Piece::of(&outcome::report(record), 0, most);
-            outcome::text(record, &task.tries, &piece, path)
+            let record = own(task, record);
+            let piece = Piece::of(&outcome::report(&record), 0, most);
+            outcome::text(&record, &task.tries, &piece, path)
         }
         _ => format!("{}: {}\n", task.spec.title, task.id),
     }
+}
+
+/// The record of its last run under the task's own id.
+fn own(task: &Task, record: &Record) -> Record {
+    Record { id: task.id.to_string(), ..record.clone() }
 }
 
 /// How many ended how.

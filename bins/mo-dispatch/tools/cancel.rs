@@ -1,5 +1,6 @@
 //! `task_cancel`: ends a task, or all of this workspace, and waits for it.
 
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub async fn run(call: Call) -> Said {
         match hub.task(id).filter(|task| !task.is_over()) {
             Some(_) => ours.push(id.clone()),
             None => match look::record(hub, id) {
-                Some((_, record)) => others.push(record),
+                Some(found) => others.push(found),
                 None => return Said::refused(&unknown(id)),
             },
         }
@@ -35,9 +36,9 @@ pub async fn run(call: Call) -> Said {
     hub.stop(&ours, &Stop::Cancelled);
     let mut trouble = Vec::new();
     let holders = look::holders(hub);
-    for record in &others {
+    for (path, record) in &others {
         if matches!(look::standing(&holders, record), Standing::Running | Standing::Adopted)
-            && let Err(why) = stop(hub, &record.id).await
+            && let Err(why) = stop(hub, path).await
         {
             trouble.push(format!("{}: {why}", record.id));
         }
@@ -83,9 +84,10 @@ fn open_here(hub: &Hub) -> Vec<String> {
 }
 
 /// Ends a task that is not of this session, through the program that proves whom it signals.
-async fn stop(hub: &Hub, id: &str) -> Result<(), String> {
+async fn stop(hub: &Hub, path: &Path) -> Result<(), String> {
+    let id = look::run(path).ok_or_else(|| "its record has no id".to_owned())?;
     let mut command = Command::new(&hub.spawn);
-    command.args(["stop", id]).process_group(0).stdin(Stdio::null());
+    command.args(["stop", id.as_str()]).process_group(0).stdin(Stdio::null());
     let output = command.output().await.map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());

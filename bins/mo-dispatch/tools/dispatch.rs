@@ -86,7 +86,7 @@ async fn run(mut call: Call, specs: Result<Vec<Spec>, String>, at_once: u32) -> 
     }
     let tasks = ids.iter().filter_map(|id| hub.task(id));
     let tasks = tasks.map(|task| {
-        let path = close::path(&hub, &task).ok().map(|path| path.display().to_string());
+        let path = close::last_path(&hub, &task).map(|path| path.display().to_string());
         (task, path)
     });
     Ok(tasks.collect())
@@ -181,6 +181,7 @@ fn submit(hub: &Hub, specs: Vec<Spec>, at_once: u32, tool_use: Option<&str>) -> 
             session: session.clone(),
             asked,
             stage: Stage::Queued("its turn comes".to_owned()),
+            runs: Vec::new(),
             tries: Vec::new(),
             failed: Vec::new(),
             not_before: None,

@@ -30,8 +30,8 @@ pub async fn tell(call: Call) -> Said {
         None if look::record(&call.hub, &id).is_none() => return Said::refused(&unknown(&id)),
         Some(_) | None => {}
     }
-    let Ok(parsed) = DispatchId::parse(&id) else { return Said::refused(&unknown(&id)) };
-    let socket = control::socket(&call.hub.world.env, &parsed);
+    let Some(run) = at_work(&call.hub, &id) else { return Said::refused(&unknown(&id)) };
+    let socket = control::socket(&call.hub.world.env, &run);
     // It waits for an answer, so it waits elsewhere.
     let asked = tokio::task::spawn_blocking(move || control::ask(&socket, &Request::Tell { text })).await;
     match asked {
@@ -45,6 +45,12 @@ pub async fn tell(call: Call) -> Said {
         Ok(Err(error)) => Said::refused(&error.to_string()),
         Err(error) => Said::refused(&error.to_string()),
     }
+}
+
+/// The dispatch that works on the task now.
+fn at_work(hub: &Hub, id: &str) -> Option<DispatchId> {
+    let ours = hub.task(id).and_then(|task| task.runs.last().cloned());
+    ours.or_else(|| look::record(hub, id).and_then(|(path, _)| look::run(&path)))
 }
 
 /// What workers wrote.

@@ -1,9 +1,12 @@
-//! Records of tasks that mo-spawn never saw, or never ended: asked for, and told as what became of them.
+//! The records of this session's tasks: written when one is asked for, read while it runs, and told as what became of it
+//! where mo-spawn never saw it or never ended it.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use shared::clock::rfc3339;
+use shared::dispatch_id::DispatchId;
+use shared::dispatches;
 use shared::error::Result;
 use shared::file::{self, Durability};
 use shared::record::{Failure, Record, Status};
@@ -11,29 +14,61 @@ use shared::record::{Failure, Record, Status};
 use crate::work::hub::Hub;
 use crate::work::task::{Task, Try};
 
-/// Where a task's record lies.
+/// What a worker is told that goes on with the session of another.
+const GO_ON: &str = "\
+Go on with the task where the work stopped: another account could not go on. What was said and done is in your history, and \
+the files are as they were left. Do not begin anew; end with the report that the task asks for.";
+/// What a worker is told besides that begins anew on what another left.
+const ANEW: &str = "\n\n\
+An earlier attempt by another worker stopped half-way. What it changed is still in the files: look at that first, and go on \
+from there.";
+
+/// Where a task's own record lies.
 pub fn path(hub: &Hub, task: &Task) -> Result<PathBuf> {
     Record::path(&hub.world.paths, &task.id, task.asked)
 }
 
-/// Where its prompt lies: beside the record, whole.
-pub fn prompt_path(hub: &Hub, task: &Task) -> Result<PathBuf> {
-    Ok(path(hub, task)?.with_extension("prompt"))
+/// Where the record of its last run lies: one that found no place has none.
+pub fn last_path(hub: &Hub, task: &Task) -> Option<PathBuf> {
+    let moved = task.runs.iter().rev().filter(|run| **run != task.id);
+    let mut found = moved.filter_map(|run| dispatches::find(&hub.world.paths, run.as_str()).ok());
+    found.next().map(|(path, _)| path).or_else(|| path(hub, task).ok())
 }
 
-/// Where the addition to the system prompt lies; nothing where there is none.
+/// The record of this run, where there is one.
+pub fn of_run(hub: &Hub, run: &DispatchId) -> Option<Record> {
+    dispatches::find(&hub.world.paths, run.as_str()).ok().map(|(_, record)| record)
+}
+
+/// The record of its last run, where it stands on disk.
+pub fn read(hub: &Hub, task: &Task) -> Option<Record> {
+    Record::read(&last_path(hub, task)?).ok().flatten()
+}
+
+/// The addition to the system prompt, in its file; nothing where there is none.
 pub fn system_path(hub: &Hub, task: &Task) -> Result<Option<PathBuf>> {
     task.spec.system_prompt.as_ref().map(|_| Ok(path(hub, task)?.with_extension("system"))).transpose()
+}
+
+/// Writes down what the next run is told, and where that lies.
+pub fn words(hub: &Hub, task: &Task, resumed: bool) -> Result<PathBuf> {
+    let text = match (task.tries.is_empty(), resumed) {
+        (true, _) => task.spec.prompt.clone(),
+        (false, true) => GO_ON.to_owned(),
+        (false, false) => format!("{}{ANEW}", task.spec.prompt.trim_end()),
+    };
+    let path = path(hub, task)?.with_extension("task");
+    file::replace(&path, text.as_bytes(), file::PRIVATE, Durability::Lazy)?;
+    Ok(path)
 }
 
 /// Writes down that the task was asked for. It waits in the name of this process: when that is gone, so is the task.
 pub fn ask(hub: &Hub, task: &Task) -> Result<()> {
     let record_path = path(hub, task)?;
-    let prompt = prompt_path(hub, task)?;
     if let Some(directory) = record_path.parent() {
         file::create_private_dir(directory)?;
     }
-    file::replace(&prompt, task.spec.prompt.as_bytes(), file::PRIVATE, Durability::Lazy)?;
+    let prompt = words(hub, task, false)?;
     if let (Some(system), Some(text)) = (system_path(hub, task)?, &task.spec.system_prompt) {
         file::replace(&system, text.as_bytes(), file::PRIVATE, Durability::Lazy)?;
     }
@@ -59,12 +94,16 @@ pub fn ask(hub: &Hub, task: &Task) -> Result<()> {
     record.index(&hub.world.paths, &record_path)
 }
 
-/// The record as it stands on disk, where it stands there.
-pub fn read(hub: &Hub, task: &Task) -> Option<Record> {
-    Record::read(&path(hub, task).ok()?).ok().flatten()
+/// Notes in the record of the run before that this one goes on, so that the task is found from its first id.
+pub fn moved_on(hub: &Hub, before: &Record, to: &DispatchId) {
+    if let Ok((path, mut record)) = dispatches::find(&hub.world.paths, &before.id) {
+        record.continued_by = Some(to.to_string());
+        // Where it cannot be written, this session still knows.
+        let _ = record.write(&path);
+    }
 }
 
-/// Writes down how a task ended that mo-spawn did not close itself.
+/// Writes down how a task ended that mo-spawn did not close itself. What an earlier run came to stays.
 pub fn end(hub: &Hub, task: &Task, status: Status, kind: &str, why: &str, now: Timestamp) -> Record {
     let mut record = read(hub, task).unwrap_or_else(|| Record {
         version: 1,
@@ -72,10 +111,19 @@ pub fn end(hub: &Hub, task: &Task, status: Status, kind: &str, why: &str, now: T
         title: Some(task.spec.title.clone()),
         ..Record::default()
     });
-    record.status = Some(status);
-    record.error = Some(Failure { kind: kind.to_owned(), text: why.to_owned() });
+    let before = record.error.take().filter(|_| !task.tries.is_empty());
+    record.error = Some(match before {
+        // It was refused, and nobody else can go on.
+        Some(before) if record.status.is_some_and(Status::is_final) => {
+            Failure { text: format!("{}; {why}", before.text), ..before }
+        }
+        _ => {
+            record.status = Some(status);
+            Failure { kind: kind.to_owned(), text: why.to_owned() }
+        }
+    });
     record.ended_at = Some(rfc3339(now));
-    if let Ok(path) = path(hub, task) {
+    if let Some(path) = last_path(hub, task) {
         // The caller is told anyway; what cannot be written is found as lost.
         let _ = record.write(&path);
     }

@@ -10,7 +10,7 @@ use crate::tools::spec::Spec;
 pub struct Command<'a> {
     /// Who works.
     pub worker: &'a str,
-    /// The task.
+    /// The dispatch.
     pub id: &'a str,
     /// What was asked for.
     pub spec: &'a Spec,
@@ -20,8 +20,10 @@ pub struct Command<'a> {
     pub system_prompt: Option<&'a Path>,
     /// The client's own name of the call.
     pub tool_use: Option<&'a str>,
-    /// It goes on with the run before.
-    pub goes_on: bool,
+    /// The dispatch that it goes on with.
+    pub before: Option<&'a str>,
+    /// It takes that one's place and not its session.
+    pub anew: bool,
     /// The settings' permission mode.
     pub permission_mode: &'a str,
     /// The settings' time limit.
@@ -85,13 +87,16 @@ impl Command<'_> {
         if let Some(tool_use) = self.tool_use {
             add("--tool-use-id", tool_use);
         }
-        if self.goes_on {
-            add("--continue-from", self.id);
+        if let Some(before) = self.before {
+            add("--continue-from", before);
         }
         if let Some(path) = self.system_prompt {
             words.extend(["--system-prompt-file".into(), path.into()]);
         }
-        if spec.worktree && !self.goes_on {
+        if self.before.is_some() && self.anew {
+            words.push("--anew".into());
+        }
+        if spec.worktree && self.before.is_none() {
             words.push("--worktree".into());
         }
         if spec.detach {
@@ -117,7 +122,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn words(spec: &Spec, goes_on: bool, left_usd: Option<f64>) -> String {
+    fn words(spec: &Spec, before: Option<&str>, left_usd: Option<f64>) -> String {
         let command = Command {
             worker: "glm",
             id: "d-1",
@@ -125,7 +130,8 @@ mod tests {
             prompt: Path::new("/p"),
             system_prompt: Some(Path::new("/s")),
             tool_use: Some("toolu_1"),
-            goes_on,
+            before,
+            anew: false,
             permission_mode: "acceptEdits",
             timeout_minutes: 45,
             left_usd,
@@ -137,7 +143,7 @@ mod tests {
     #[test]
     fn no_text_of_the_task_is_a_word() {
         let spec = Spec::of(&json!({"title": "t", "prompt": "SECRET", "system_prompt": "ALSO"})).unwrap();
-        let words = words(&spec, false, None);
+        let words = words(&spec, None, None);
         assert!(words.starts_with("glm --task /p --id d-1 --title t"), "{words}");
         assert!(!words.contains("SECRET") && !words.contains("ALSO"), "{words}");
         assert!(words.ends_with("--tied --events fd:2 --progress=none --json"), "{words}");
@@ -150,7 +156,7 @@ mod tests {
             "worktree": true, "files": ["src/**"], "budget_usd": 2.0, "timeout_minutes": 5, "allow": ["Bash(ls)"],
         }))
         .unwrap();
-        let said = words(&spec, false, Some(0.5));
+        let said = words(&spec, None, Some(0.5));
         for part in [
             "--tier opus",
             "--effort high",
@@ -166,8 +172,8 @@ mod tests {
         ] {
             assert!(said.contains(part), "{part}: {said}");
         }
-        let again = words(&spec, true, None);
-        assert!(again.contains("--continue-from d-1") && !again.contains("--worktree"), "{again}");
+        let again = words(&spec, Some("d-0"), None);
+        assert!(again.contains("--continue-from d-0") && !again.contains("--worktree"), "{again}");
         assert!(again.contains("--budget-usd 2.000000"), "{again}");
     }
 }

@@ -1,15 +1,19 @@
 //! What comes before and after a run: the history is carried, the lease given back, and it is decided what follows.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use shared::clock::rfc3339;
 use shared::dispatch_config::DispatchConfig;
+use shared::dispatch_id::DispatchId;
 use shared::error::Result;
 use shared::exit::Exit;
 use shared::name::Name;
 use shared::record::{Failure, Record, Status};
+use shared::session_files;
 use shared::usage::{self, Cooling};
+use shared::worker::Worker;
 
 use crate::schedule::guards::Guards;
 use crate::schedule::next::{Ended, Next, next, resumes};
@@ -19,74 +23,107 @@ use crate::work::leases::{Lease, Leases};
 use crate::work::picture;
 use crate::work::run::{self, Course, Finished};
 use crate::work::task::{Stage, Stop, Task};
-use crate::work::{carry, close, spent};
+use crate::work::{close, spent};
 
 /// How long a task rests whose worker had no place after all: somebody else's run took it.
 const PAUSE: SignedDuration = SignedDuration::from_millis(300);
 
+/// One run, ready to be started.
+struct Prepared {
+    /// What it needs to know.
+    course: Course,
+    /// mo-spawn's words.
+    words: Vec<OsString>,
+    /// Whether it goes on with the session of the run before.
+    resumed: bool,
+}
+
 /// Runs a task once on a worker, and leaves it ended, queued again, or with nobody.
 pub async fn once(hub: Arc<Hub>, id: String, worker: String) {
-    let Some(task) = hub.task(&id) else { return };
     let began = hub.world.clock.now();
-    let prepared = prepare(&hub, &task, &worker);
+    let Some(task) = hub.task(&id) else { return };
+    let run = next_run(&hub, &task, began);
+    if task.runs.last() != Some(&run) {
+        hub.update(&id, |task| task.runs.push(run.clone()));
+    }
+    let prepared = prepare(&hub, &task, &worker, &run);
     let (finished, resumed) = match prepared {
-        Ok((course, words, resumed)) => (run::run(&hub, &course, words, !task.spec.detach).await, resumed),
+        Ok(Prepared { course, words, resumed }) => {
+            (run::run(&hub, &course, words, !task.spec.detach).await, resumed)
+        }
         Err(error) => (Finished { complaints: vec![error.to_string()], ..Finished::default() }, false),
     };
     let now = hub.world.clock.now();
-    give_back(&hub, &task, finished.exit);
     // What was asked meanwhile counts: a stop that came with the end is a stop.
     let Some(task) = hub.task(&id) else { return };
+    give_back(&hub, &task, finished.exit);
     if task.spec.detach && finished.exit == Some(0) {
         hub.update(&id, |task| task.stage = Stage::Detached(worker));
         return;
     }
-    after(&hub, &task, &worker, (began, now), finished, resumed);
+    after(&hub, &task, &worker, &run, (began, now), finished, resumed);
+}
+
+/// The dispatch of the next run: the task's own, then a new one each time; one that found no place is tried again.
+fn next_run(hub: &Hub, task: &Task, now: Timestamp) -> DispatchId {
+    match task.runs.last() {
+        None => task.id.clone(),
+        Some(last) if task.tries.is_empty() || close::of_run(hub, last).is_none() => last.clone(),
+        Some(_) => DispatchId::new(now),
+    }
 }
 
 /// Everything that must be there before mo-spawn starts.
-fn prepare(hub: &Hub, task: &Task, worker: &str) -> Result<(Course, Vec<std::ffi::OsString>, bool)> {
+fn prepare(hub: &Hub, task: &Task, worker: &str, run: &DispatchId) -> Result<Prepared> {
     let config = DispatchConfig::load(&hub.world.paths)?;
     let now = hub.world.clock.now();
-    let (mut resumed, mut anthropic) = (false, true);
-    let before = task.tries.last().map(|before| before.worker.clone());
-    {
-        let leases = Leases::open(&hub.world.paths)?;
-        let seen = picture::take(&hub.world.paths, &leases, now)?;
-        let find = |name: &str| seen.iter().map(|one| &one.candidate).find(|one| one.name == name);
-        if let Some(to) = find(worker) {
-            anthropic = to.anthropic;
-            resumed = before.as_deref().and_then(find).is_some_and(|from| resumes(from, to));
-        }
+    let before = task.record.as_deref().filter(|_| !task.tries.is_empty());
+    let seen = picture::take(&hub.world.paths, &Leases::open(&hub.world.paths)?, now)?;
+    let find = |name: &str| seen.iter().map(|one| &one.candidate).find(|one| one.name == name);
+    let to = find(worker);
+    let resumed = before.is_some_and(|before| {
+        let same = find(&before.worker).zip(to).is_some_and(|(from, to)| resumes(from, to));
+        same && has_session(hub, before)
+    });
+    // Its tree is gone on in also where its session is not.
+    let goes_on = before.filter(|before| resumed || before.worktree.is_some());
+    if let Some(before) = before {
+        close::moved_on(hub, before, run);
     }
-    let record = close::read(hub, task);
-    let session = record.as_ref().and_then(|record| record.worker_sessions.last().cloned());
-    resumed = match (&before, session) {
-        (Some(from), Some(session)) if resumed => carry::session(&hub.world.paths, from, worker, &session)?,
-        _ => false,
-    };
-    let prompt = close::prompt_path(hub, task)?;
+    let words = close::words(hub, task, resumed)?;
     let system = close::system_path(hub, task)?;
     let command = Command {
         worker,
-        id: task.id.as_str(),
+        id: run.as_str(),
         spec: &task.spec,
-        prompt: &prompt,
+        prompt: &words,
         system_prompt: system.as_deref(),
         tool_use: task.tool_use.as_deref(),
-        goes_on: before.is_some(),
+        before: goes_on.map(|before| before.id.as_str()),
+        anew: !resumed,
         permission_mode: &config.permission_mode,
         timeout_minutes: config.timeout_minutes,
         left_usd: config.daily_usd.map(|cap| (cap - spent::today(hub, now)).max(0.000_001)),
     };
     let course = Course {
         id: task.id.to_string(),
-        anthropic,
+        anthropic: to.is_none_or(|to| to.anthropic),
         session: task.session.clone(),
         guards: Guards::from(&config),
         daily_usd: config.daily_usd,
     };
-    Ok((course, command.words(), resumed))
+    Ok(Prepared { course, words: command.words(), resumed })
+}
+
+/// Whether the run left a session that can be gone on with.
+fn has_session(hub: &Hub, record: &Record) -> bool {
+    let worker = Name::parse(&record.worker).and_then(|name| Worker::load(&hub.world.paths, &name));
+    let projects = worker.map(|worker| worker.projects());
+    let session = record.worker_sessions.last();
+    projects
+        .ok()
+        .zip(session)
+        .is_some_and(|(projects, session)| session_files::find(&projects, session).is_some())
 }
 
 /// The worker is free again; of a detached task, when its own mo-spawn has ended.
@@ -111,24 +148,24 @@ fn after(
     hub: &Hub,
     task: &Task,
     worker: &str,
+    run: &DispatchId,
     (began, now): (Timestamp, Timestamp),
     finished: Finished,
     resumed: bool,
 ) {
-    let on_disk = close::read(hub, task);
-    let told = finished.record.or(on_disk);
+    let told = finished.record.or_else(|| close::of_run(hub, run));
     let ran = told.as_ref().is_some_and(|record| record.status.is_some_and(Status::is_final));
     let no_place = !ran && finished.exit == Some(i32::from(Exit::Busy.code())) && task.stop.is_none();
     let record = match told {
         Some(record) if ran => outcome(hub, task, record),
         _ if no_place => Record::default(),
-        _ => unended(hub, task, &finished.complaints, now),
+        _ => unended(hub, task, run, &finished.complaints, now),
     };
     let failure = record.error.as_ref().map(|error| error.kind.clone());
     let ended = Ended {
         status: record.status,
         failure,
-        resets_at: finished.resets_at,
+        resets_at: finished.resets_at.or_else(|| record.resets_at.as_deref().and_then(|at| at.parse().ok())),
         no_place,
         guarded: matches!(task.stop, Some(Stop::Guarded(_))),
         cancelled: matches!(task.stop, Some(Stop::Cancelled | Stop::OverBudget(_))),
@@ -173,19 +210,19 @@ fn outcome(hub: &Hub, task: &Task, mut record: Record) -> Record {
     }
     record.status = Some(status);
     record.error = Some(Failure { kind: kind.to_owned(), text: why.clone() });
-    if let Ok(path) = close::path(hub, task) {
+    if let Some(path) = close::last_path(hub, task) {
         let _ = record.write(&path);
     }
     record
 }
 
 /// The record of a run that ended without closing it: it never began, or it was killed.
-fn unended(hub: &Hub, task: &Task, complaints: &[String], now: Timestamp) -> Record {
+fn unended(hub: &Hub, task: &Task, run: &DispatchId, complaints: &[String], now: Timestamp) -> Record {
     let said = complaints.join("; ");
     if task.stop.is_some() {
         return close::end(hub, task, Status::Cancelled, "cancelled", "it was cancelled", now);
     }
-    let began = close::read(hub, task).is_some_and(|record| record.status == Some(Status::Running));
+    let began = close::of_run(hub, run).is_some_and(|record| record.status == Some(Status::Running));
     match (began, said.is_empty()) {
         (true, _) => close::end(hub, task, Status::Lost, "lost", "its mo-spawn ended without a word", now),
         (false, true) => close::end(hub, task, Status::Failed, "start", "mo-spawn could not start it", now),

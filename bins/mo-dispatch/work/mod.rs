@@ -1,6 +1,5 @@
 //! The tasks of this session at work: kept in one place, given out by one plan, each driven through its runs.
 
-pub mod carry;
 pub mod close;
 pub mod command;
 pub mod drive;

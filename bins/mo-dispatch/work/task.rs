@@ -75,6 +75,8 @@ pub struct Task {
     pub asked: Timestamp,
     /// Where it stands.
     pub stage: Stage,
+    /// The dispatches that it was run as: the first has its own id.
+    pub runs: Vec<DispatchId>,
     /// Runs that have ended.
     pub tries: Vec<Try>,
     /// Workers that failed it.
