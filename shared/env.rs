@@ -19,6 +19,8 @@ pub const MO_DISPATCH: &str = "MO_DISPATCH";
 /// The session that gave the work away. Set by mo-spawn in the worker, and by mo-hook in a manager whose client
 /// does not name its session itself.
 pub const MO_MANAGER_SESSION: &str = "MO_MANAGER_SESSION";
+/// Set by a mo-spawn that goes on in the background, for itself there.
+pub const MO_SUPERVISOR: &str = "MO_SUPERVISOR";
 /// How deep in workers this process is: unset or 0 in a manager, 1 in a worker.
 pub const MO_DEPTH: &str = "MO_DEPTH";
 /// Claude Code's configuration directory, where it is not `~/.claude`.

@@ -68,6 +68,15 @@ pub fn close(record: &mut Record, ending: Ending, course: Option<Course>, now: T
     record.claude_version = course.version.or(record.claude_version.take());
 }
 
+fn lose(record: &mut Record) {
+    record.status = Some(Status::Lost);
+    record.error = Some(Failure { kind: "lost".to_owned(), text: "its mo-spawn was killed".to_owned() });
+    if let Some(attempt) = record.attempts.last_mut() {
+        attempt.status = Status::Lost;
+        attempt.reason = record.error.as_ref().map(|error| error.text.clone());
+    }
+}
+
 /// Whether a process of this record still runs: Claude Code, or the mo-spawn above it, which also lives
 /// between two attempts and while checks run.
 pub fn is_alive(record: &Record) -> bool {
@@ -95,6 +104,10 @@ pub fn settle(path: &Path, projects: &Path, now: Timestamp) -> Result<bool> {
     let session = record.worker_sessions.first().cloned().unwrap_or_default();
     let course = transcript::read(projects, &session, &Before::default());
     close(&mut record, Ending::default(), course, now);
+    if record.args_mode == "managed" {
+        // Its mo-spawn would have closed it: whatever the worker said, nobody has checked it.
+        lose(&mut record);
+    }
     record.write(path)?;
     Ok(true)
 }

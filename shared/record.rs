@@ -254,6 +254,12 @@ pub struct Record {
     /// The dispatch that goes on with this one's task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continued_by: Option<String>,
+    /// What the user should know of how it went.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The flags it was asked for with; going on with it takes them again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
     /// The dispatch whose worker session it goes on with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,

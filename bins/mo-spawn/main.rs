@@ -51,6 +51,6 @@ fn run(say: Say) -> Result<Exit> {
         Request::Print(text) => say.out(&text).map(|()| Exit::Done),
         Request::Explain(options) => launch::then(&options, explain::print),
         Request::Run(options) => launch::then(&options, supervise::run),
-        Request::Manage(task) => managed::run(&World::of_process(options::NAME)?, &task),
+        Request::Manage(task) => managed::run(&World::of_process(options::NAME)?, *task),
     }
 }

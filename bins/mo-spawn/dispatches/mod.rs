@@ -3,6 +3,7 @@
 pub mod age;
 mod logs;
 mod ps;
+mod resume;
 pub mod retention;
 mod stop;
 mod tell;
@@ -46,6 +47,13 @@ static PROGRAM: Program = Program {
             takes: (2, 2),
             about: "put a message into a running worker's conversation (- reads it from standard input)",
             flags: &[],
+        },
+        Command {
+            name: "resume",
+            operands: "ID [TEXT]",
+            takes: (1, 2),
+            about: "go on with a dispatch that has ended: the same worker session, a new attempt",
+            flags: resume::FLAGS,
         },
         Command {
             name: "stop",
@@ -96,6 +104,7 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
         "ps" => ps::run(world, matches),
         "logs" => logs::run(world, matches),
         "tell" => tell::run(world, matches),
+        "resume" => resume::run(world, matches),
         "stop" => stop::run(world, matches),
         "wait" => wait::run(world, matches),
         "worktrees" => listing::run(world, matches),

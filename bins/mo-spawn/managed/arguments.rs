@@ -8,9 +8,11 @@ use crate::policy::Policy;
 /// The permission mode when nobody says.
 const MODE: &str = "acceptEdits";
 
-/// The arguments, without the session and a model that nobody named.
-pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
-    let mut words: Vec<OsString> = [
+/// The arguments, without a model that nobody named; a session that goes on stands first.
+pub fn of(task: &Task, policy: &Policy, session: Option<&str>) -> Vec<OsString> {
+    let mut words: Vec<OsString> =
+        session.iter().flat_map(|session| ["--resume", *session]).map(Into::into).collect();
+    let always = [
         "-p",
         "--input-format",
         "stream-json",
@@ -22,8 +24,8 @@ pub fn of(task: &Task, policy: &Policy) -> Vec<OsString> {
         "--permission-mode",
         task.permission_mode.as_deref().unwrap_or(MODE),
     ]
-    .map(OsString::from)
-    .into();
+    .map(OsString::from);
+    words.extend(always);
     let mut flag = |flag: &str, value: OsString| words.extend([OsString::from(flag), value]);
     if let Some(model) = &task.model {
         flag("--model", model.into());

@@ -37,6 +37,8 @@ pub struct Client {
     complaints: Arc<Mutex<Vec<u8>>>,
     /// Whether it has ended.
     pub gone: bool,
+    /// Whether it has closed its standard input.
+    pub deaf: bool,
     /// How it ended, where that is known.
     pub status: Option<ExitStatus>,
     /// Whether it says no more.
@@ -62,7 +64,12 @@ impl Client {
         let (to, messages) = mpsc::channel();
         // Before anything else, so that it is there when it is looked for.
         let _ = to.send(first);
-        helper(move || write(stdin, &messages))?;
+        let hears = inbox.clone();
+        helper(move || {
+            if write(stdin, &messages).is_err() {
+                let _ = hears.send(Input::Deaf(number));
+            }
+        })?;
         let mut kept =
             keeper::start(&Job::of(launch), &orders, streams, place).map_err(|error| failed(&error))?;
         let pid = kept.pid;
@@ -80,7 +87,16 @@ impl Client {
             let ended = kept.wait().map(|ended| ended.status);
             let _ = inbox.send(Input::Ended(number, ended));
         })?;
-        Ok(Self { number, pid, to: Some(to), complaints, gone: false, status: None, silent: false })
+        Ok(Self {
+            number,
+            pid,
+            to: Some(to),
+            complaints,
+            gone: false,
+            deaf: false,
+            status: None,
+            silent: false,
+        })
     }
 
     /// Says something, if it still listens.
@@ -88,11 +104,6 @@ impl Client {
         if let Some(to) = &self.to {
             let _ = to.send(line);
         }
-    }
-
-    /// Whether it still takes what it is told.
-    pub fn listens(&self) -> bool {
-        self.to.as_ref().is_some_and(|to| to.send(Vec::new()).is_ok())
     }
 
     /// Ends its standard input: it does what is left and ends.
@@ -119,12 +130,8 @@ impl Client {
     }
 }
 
-fn write(mut stdin: PipeWriter, messages: &Receiver<Vec<u8>>) {
-    for message in messages {
-        if stdin.write_all(&message).is_err() {
-            return;
-        }
-    }
+fn write(mut stdin: PipeWriter, messages: &Receiver<Vec<u8>>) -> io::Result<()> {
+    messages.iter().try_for_each(|message| stdin.write_all(&message))
 }
 
 fn listen(number: u32, stdout: impl Read, printed: &AtomicU64, inbox: &SyncSender<Input>) {

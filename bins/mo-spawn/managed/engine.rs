@@ -136,6 +136,11 @@ impl Engine<'_> {
                     client.silent = true;
                 }
             }
+            Input::Deaf(number) => {
+                if let Some(client) = self.client.as_mut().filter(|client| client.number == number) {
+                    client.deaf = true;
+                }
+            }
             Input::Ended(number, status) => {
                 if let Some(client) = self.client.as_mut().filter(|client| client.number == number) {
                     client.gone = true;

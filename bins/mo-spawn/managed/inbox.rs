@@ -25,6 +25,8 @@ pub enum Input {
     Frame(u32, Box<Frame>),
     /// It says no more.
     Silent(u32),
+    /// It hears no more.
+    Deaf(u32),
     /// It ended.
     Ended(u32, io::Result<ExitStatus>),
     /// A check ended.

@@ -30,6 +30,23 @@ use crate::options::Task;
 /// Progress is told at most that often.
 const PACE: Duration = Duration::from_millis(500);
 
+/// What belongs to one dispatch only, and is not taken again by one that goes on with it.
+const NOT_AGAIN: &[&str] = &[
+    "task",
+    "id",
+    "title",
+    "tool-use-id",
+    "events",
+    "progress",
+    "json",
+    "detach",
+    "tied",
+    "continue-from",
+    "worktree",
+    "nested",
+    "explain",
+];
+
 /// The journal.
 #[derive(Debug)]
 pub struct Journal {
@@ -47,6 +64,8 @@ pub struct Journal {
     told: Option<Instant>,
     counted: Option<Instant>,
     usage: BTreeMap<String, Tokens>,
+    /// How many attempts there were before this dispatch.
+    pub before: u32,
     /// The first failure to write; the work goes on.
     trouble: Option<Error>,
 }
@@ -74,6 +93,11 @@ impl Journal {
         record.tool_use_id = task.tool_use_id.clone().or(record.tool_use_id);
         record.prompt_path = Some(prompt_path.to_string_lossy().into_owned());
         record.events_path = Some(events_path.to_string_lossy().into_owned());
+        record.resume = Some(format!("mo-spawn resume {id}"));
+        record.role.clone_from(&task.role);
+        record.asked =
+            task.given_but(NOT_AGAIN).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        record.cwd = launch.directory.to_string_lossy().into_owned();
         record.attempts.clear();
         earlier.inherit(&mut record);
         if let Some(directory) = path.parent() {
@@ -94,6 +118,7 @@ impl Journal {
             told: None,
             counted: None,
             usage: BTreeMap::new(),
+            before: 0,
             trouble: None,
         };
         journal.event(Kind::State { status: Status::Running });
@@ -173,7 +198,7 @@ impl Journal {
 
     /// The next attempt begins.
     pub fn attempt(&mut self) {
-        let n = self.record.attempts.last().map_or(1, |last| last.n + 1);
+        let n = self.record.attempts.last().map_or(self.before, |last| last.n) + 1;
         let worker = self.record.worker.clone();
         let started_at = rfc3339(self.clock.now());
         self.record.attempts.push(Attempt {

@@ -33,6 +33,7 @@ pub struct Document<'a> {
     branch: Option<&'a str>,
     commit: Option<&'a str>,
     merge: Option<&'a str>,
+    notes: &'a [String],
     resume: Option<&'a str>,
     resets_at: Option<&'a str>,
     record: &'a str,
@@ -60,6 +61,7 @@ impl<'a> Document<'a> {
             branch: record.branch.as_deref(),
             commit: record.commit.as_deref(),
             merge,
+            notes: &record.notes,
             resume: record.resume.as_deref(),
             resets_at: record.resets_at.as_deref(),
             record: path,
@@ -110,6 +112,9 @@ fn aside(world: &World, record: &Record, merge: Option<&str>) {
     }
     for disagreement in &record.disagreements {
         world.say.note(&format!("its report: {disagreement}"));
+    }
+    for note in &record.notes {
+        world.say.note(note);
     }
     world.say.note(&used(record));
     if let Some(merge) = merge {

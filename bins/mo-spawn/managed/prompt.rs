@@ -16,6 +16,7 @@ const LONGEST: u64 = 1 << 20;
 pub fn read(source: &Source) -> Result<String> {
     let mut bytes = Vec::new();
     match source {
+        Source::Text(text) => return Ok(text.clone()),
         Source::Stdin => io::stdin()
             .lock()
             .take(LONGEST + 1)

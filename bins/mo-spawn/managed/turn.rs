@@ -22,43 +22,55 @@ const FAREWELL: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Engine<'_> {
-    /// Tells the worker something, and waits until it is done with it.
+    /// Tells the worker something, and waits until it is done with it. A process that does not hear it is replaced by
+    /// one that goes on with the session.
     pub fn turn(&mut self, text: &str) -> Result<(), Ending> {
-        let uuid = shared::dispatch_id::new_session();
-        if self.client.as_ref().is_some_and(|client| client.gone || !client.listens()) {
+        if self.client.as_ref().is_some_and(|client| client.gone) {
             self.end_client(true);
         }
-        self.talk.over = None;
         if self.client.is_some() {
+            self.talk.over = None;
+            let (turn, uuid) = (self.talk.turn, shared::dispatch_id::new_session());
             self.say(text, &uuid);
-        } else {
-            self.start(text, &uuid)?;
+            if self.until_idle(Some(turn))? {
+                return Ok(());
+            }
+            self.end_client(false);
         }
+        self.talk.over = None;
+        self.start(text, &shared::dispatch_id::new_session())?;
+        self.until_idle(None).map(drop)
+    }
+
+    /// Tells whether the worker has heard it; only asked for where the turn before it is named.
+    fn until_idle(&mut self, before: Option<u32>) -> Result<bool, Ending> {
         self.listening = true;
-        let done = self.until_idle();
+        let done = self.wait_until_idle(before);
         self.listening = false;
         done
     }
 
-    fn until_idle(&mut self) -> Result<(), Ending> {
+    fn wait_until_idle(&mut self, before: Option<u32>) -> Result<bool, Ending> {
         loop {
-            let gone = self.client.as_ref().is_none_or(|client| client.gone && client.silent);
-            if gone {
-                return self.after_the_end();
+            let client = self.client.as_ref();
+            if before == Some(self.talk.turn) && client.is_some_and(|client| client.deaf) {
+                return Ok(false);
+            }
+            if client.is_none_or(|client| client.gone && client.silent) {
+                return self.after_the_end().map(|()| true);
             }
             let until = match self.talk.idle(Instant::now(), self.task.keep_background) {
-                Idle::Yes => break,
+                Idle::Yes => return self.verdict().map(|()| true),
                 Idle::No => None,
                 Idle::At(at) => Some(at),
             };
             // One whose output is held open by others has still ended.
-            let ended = self.client.as_ref().is_some_and(|client| client.gone);
+            let ended = client.is_some_and(|client| client.gone);
             match self.next(if ended { Some(Instant::now() + LAST_WORDS) } else { until })? {
-                Step::Due if ended => return self.after_the_end(),
+                Step::Due if ended => return self.after_the_end().map(|()| true),
                 _ => {}
             }
         }
-        self.verdict()
     }
 
     /// What the last turn came to.

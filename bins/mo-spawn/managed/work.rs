@@ -167,7 +167,8 @@ impl Engine<'_> {
     /// The files that were changed and must not be.
     fn outside(&self, only: &GlobSet) -> Vec<String> {
         let changed = self.place.changed().unwrap_or_default();
-        changed.into_iter().filter(|path| !only.is_match(path)).collect()
+        let here = changed.iter().map(|path| self.place.relative(path));
+        here.filter(|path| !only.is_match(path)).map(str::to_owned).collect()
     }
 }
 

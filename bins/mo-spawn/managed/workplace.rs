@@ -41,10 +41,9 @@ enum Before {
 }
 
 impl Before {
-    fn of(world: &World) -> Self {
-        let directory = world.cwd();
-        let files = || Self::Files(Files::of(&directory, world.paths.root().unwrap_or(Path::new("/"))));
-        match Snapshot::of(world, &directory) {
+    fn of(world: &World, directory: &Path) -> Self {
+        let files = || Self::Files(Files::of(directory, world.paths.root().unwrap_or(Path::new("/"))));
+        match Snapshot::of(world, directory) {
             Ok(Some(snapshot)) => Self::Git(snapshot),
             Ok(None) => files(),
             // Without git there is still something to tell.
@@ -64,17 +63,32 @@ impl Workplace {
                 id,
                 Some(base.as_str()).filter(|base| !base.is_empty()),
             )?;
-            for note in &tree.notes {
-                world.say.note(note);
-            }
-            return Ok(Self { directory: tree.workdir.clone(), ground: Ground::Tree(Box::new(tree)) });
+            return Ok(Self::tree(tree));
         }
-        let taken = world.clone();
+        Self::here(world, world.cwd())
+    }
+
+    /// The place where this dispatch worked.
+    pub fn again(world: &World, record: &Record) -> Result<Self> {
+        // A tree keeps the name of the dispatch that it was made for.
+        let tree = record.branch.as_deref().and_then(|branch| branch.strip_prefix("mo/"));
+        match tree.filter(|_| record.worktree.is_some()) {
+            Some(id) => Ok(Self::tree(Worktree::open(world, &DispatchId::parse(id)?)?)),
+            None => Self::here(world, PathBuf::from(&record.cwd)),
+        }
+    }
+
+    fn tree(tree: Worktree) -> Self {
+        Self { directory: tree.workdir.clone(), ground: Ground::Tree(Box::new(tree)) }
+    }
+
+    fn here(world: &World, directory: PathBuf) -> Result<Self> {
+        let (taken, there) = (world.clone(), directory.clone());
         let before = thread::Builder::new()
-            .spawn(move || Before::of(&taken))
+            .spawn(move || Before::of(&taken, &there))
             .map_err(|error| Error::new(Exit::Io, "cannot start a thread").because(&error))?;
         let ground = Ground::Here(std::sync::Mutex::new(Some(before)), OnceLock::new());
-        Ok(Self { directory: world.cwd(), ground })
+        Ok(Self { directory, ground })
     }
 
     /// Waits until it is known how things were. Claude Code takes longer to come to its first tool.
@@ -109,14 +123,27 @@ impl Workplace {
             record.worktree = Some(tree.path.to_string_lossy().into_owned());
             record.branch = Some(tree.branch.clone());
             record.base_commit = Some(tree.base_commit.clone());
+            record.notes.extend(tree.notes.iter().cloned());
         }
+    }
+
+    /// A changed file as it is called from the directory of the work.
+    pub fn relative<'a>(&self, file: &'a str) -> &'a str {
+        let top = match (&self.ground, self.before()) {
+            (Ground::Tree(tree), _) => Some(tree.path.as_path()),
+            (_, Some(Before::Git(snapshot))) => Some(snapshot.top()),
+            _ => None,
+        };
+        let real = self.directory.canonicalize().unwrap_or_else(|_| self.directory.clone());
+        let below = top.and_then(|top| real.strip_prefix(top).ok()).unwrap_or(Path::new(""));
+        Path::new(file).strip_prefix(below).ok().and_then(Path::to_str).unwrap_or(file)
     }
 
     /// Leaves it after the work: what was done well is committed, everything else stays as it is. Tells how to take
     /// the work over.
     pub fn finish(self, world: &World, record: &mut Record) -> Option<String> {
         if let Some(Before::Unknown(error)) = self.before() {
-            world.say.error(error);
+            record.notes.push(error.to_string());
         }
         let changed = self.changed();
         if record.role.is_some() {
@@ -124,7 +151,7 @@ impl Workplace {
         }
         match changed {
             Some(files) => record.files = files,
-            None => world.say.note("which files were changed is not known"),
+            None => record.notes.push("which files were changed is not known".to_owned()),
         }
         let Ground::Tree(mut tree) = self.ground else { return None };
         if record.status == Some(Status::Done) {
@@ -135,9 +162,7 @@ impl Workplace {
                     record.error = Some(Failure { kind: "commit".to_owned(), text: error.to_string() });
                 }
             }
-            for note in &tree.notes {
-                world.say.note(note);
-            }
+            record.notes.append(&mut tree.notes);
         }
         let (branch, path) = (tree.branch.clone(), tree.path.clone());
         match tree.leave(world) {
@@ -147,7 +172,7 @@ impl Workplace {
             }
             Ok(Left::Committed) => Some(format!("git merge {branch}")),
             Ok(Left::Uncommitted) => {
-                world.say.note(&format!("work that is not committed stays in {}", path.display()));
+                record.notes.push(format!("work that is not committed stays in {}", path.display()));
                 record.commit.is_some().then(|| format!("git merge {branch}"))
             }
             Err(error) => {

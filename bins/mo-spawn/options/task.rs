@@ -39,8 +39,8 @@ pub(super) static PROGRAM: Program = Program {
         Flag { long: "budget-usd", value: "X", about: "the most it may cost, by our price list" },
         Flag { long: "budget-tokens", value: "N", about: "the most fresh tokens it may use, like 200k" },
         Flag { long: "max-turns", value: "N", about: "the most answers of the model" },
+        Flag { long: "role", value: "ROLE", about: "the role it plays (mo-spawn roles)" },
         Flag { long: "max-output-bytes", value: "N", about: "the most Claude Code may print, like 50MB" },
-        Flag { long: "role", value: "R", about: "what it is to be good at (mo-spawn roles lists them)" },
         Flag { long: "tier", value: "T", about: "opus, sonnet, haiku or fable: the worker's model of it" },
         Flag { long: "model", value: "M", about: "a model or a tier" },
         Flag { long: "effort", value: "E", about: "how hard it thinks: low, medium, high, xhigh or max" },
@@ -79,6 +79,7 @@ pub(super) static PROGRAM: Program = Program {
         Flag { long: "no-network", value: "", about: "with --sandbox: no port but the provider's" },
         Flag { long: "policy", value: "FILE", about: "rules that allow and deny, as JSON (docs/sandbox.md)" },
         Flag { long: "json", value: "", about: "the result as one JSON document" },
+        Flag { long: "detach", value: "", about: "print the id and go on in the background" },
         Flag { long: "progress", value: "HOW", about: "bar, plain or none, on standard error" },
         Flag { long: "events", value: "WHERE", about: "a file, or fd:N: one JSON line an event" },
         Flag { long: "id", value: "ID", about: "the dispatch's id, chosen by the caller" },
@@ -89,6 +90,7 @@ pub(super) static PROGRAM: Program = Program {
             value: "N",
             about: "how often Claude Code itself retries after an API error",
         },
+        Flag { long: "continue-from", value: "ID", about: "go on with the worker session of this dispatch" },
         Flag { long: "tied", value: "", about: "stop when standard input ends or the caller dies" },
         Flag { long: "wait-quota", value: "", about: "wait until a used-up quota is renewed" },
         Flag { long: "keep-background", value: "", about: "leave the worker's background processes running" },
@@ -119,6 +121,8 @@ pub enum Source {
     File(PathBuf),
     /// Standard input.
     Stdin,
+    /// This text.
+    Text(String),
 }
 
 /// What bounds a run.
@@ -178,6 +182,10 @@ pub struct Task {
     pub effort: Option<String>,
     /// What is added to the system prompt.
     pub system_prompt: Option<PathBuf>,
+    /// Whether the caller does not wait.
+    pub detach: bool,
+    /// The dispatch whose session goes on.
+    pub continue_from: Option<DispatchId>,
     /// Whether it works in a tree of its own, and from which commit; nothing said is HEAD.
     pub worktree: Option<String>,
     /// Who else does the same side by side.
@@ -228,7 +236,7 @@ const NOT_SHARED: &[&str] =
 
 impl Task {
     /// Reads the command line but for the worker's name.
-    pub(super) fn parse(words: Vec<OsString>, name: Option<OsString>) -> Result<Request> {
+    pub fn parse(words: Vec<OsString>, name: Option<OsString>) -> Result<Request> {
         let matches = match PROGRAM.parse(words.clone())? {
             shared::args::Request::Print(text) => return Ok(Request::Print(text)),
             shared::args::Request::Run(matches) => matches,
@@ -253,13 +261,27 @@ impl Task {
             Some(_) if self.judge.is_some() && self.sandbox.is_some() => {
                 wrong("--judge would run outside the --sandbox: make it a --check, or leave one of them out")
             }
+            Some(_) if self.detach => wrong("--detach is for one dispatch, and --best-of starts several"),
+            _ if self.detach && self.tied => wrong("--detach and --tied exclude each other"),
+            _ if self.continue_from.is_some() && (self.worktree.is_some() || self.best_of.is_some()) => {
+                wrong("--continue-from goes on where that dispatch was, in its worktree if it had one")
+            }
             _ => Ok(()),
         }
     }
 
     /// The words that every run of a contest gets: all but those that name one run, and a tree of its own.
     pub fn shared_words(&self) -> Vec<OsString> {
-        let mut shared = Vec::new();
+        let mut shared = self.given_but(NOT_SHARED);
+        let base = self.worktree.as_ref().filter(|base| !base.is_empty());
+        let base = base.map(|base| format!("={base}")).unwrap_or_default();
+        shared.push(format!("--worktree{base}").into());
+        shared
+    }
+
+    /// The words as they were given, but these flags.
+    pub fn given_but(&self, left_out: &[&str]) -> Vec<OsString> {
+        let mut kept = Vec::new();
         let mut words = self.given.iter();
         while let Some(word) = words.next() {
             let text = word.to_string_lossy();
@@ -267,15 +289,12 @@ impl Task {
             let takes_a_word =
                 !text.contains('=') && super::flag(&PROGRAM, long).is_some_and(super::takes_a_word);
             let value = if takes_a_word { words.next() } else { None };
-            if !NOT_SHARED.contains(&long) {
-                shared.push(word.clone());
-                shared.extend(value.cloned());
+            if !left_out.contains(&long) {
+                kept.push(word.clone());
+                kept.extend(value.cloned());
             }
         }
-        let base = self.worktree.as_ref().filter(|base| !base.is_empty());
-        let base = base.map(|base| format!("={base}")).unwrap_or_default();
-        shared.push(format!("--worktree{base}").into());
-        shared
+        kept
     }
 
     fn of(matches: &Matches, worker: Name) -> Result<Self> {
@@ -301,6 +320,8 @@ impl Task {
             model: model(matches)?,
             effort: text("effort"),
             system_prompt: matches.value("system-prompt-file").map(PathBuf::from),
+            detach: matches.has("detach"),
+            continue_from: matches.value("continue-from").map(DispatchId::parse).transpose()?,
             worktree: text("worktree"),
             best_of: None,
             judge: text("judge"),

@@ -55,6 +55,7 @@ dispatches that were started before:
   mo-spawn ps                       what runs, and what has just ended
   mo-spawn logs ID [--follow]       what a worker says and does
   mo-spawn tell ID TEXT             a message into a running worker's conversation
+  mo-spawn resume ID [TEXT]         the same worker session, a new attempt
   mo-spawn stop ID…, wait ID…       end them; wait until they have ended
 
 with --task, mo-spawn owns the run: checks and sends back, limits, one result (mo-spawn --task - --help):

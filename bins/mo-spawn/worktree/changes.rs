@@ -81,6 +81,11 @@ impl Snapshot {
         Ok(Some(Self { git, top, ours, head, open }))
     }
 
+    /// The top of the repository.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
     /// The files that changed since, by their paths below the top of the repository.
     pub fn changed(&self) -> Result<Vec<String>> {
         let now = marks(&self.git, &self.top, &self.ours)?;

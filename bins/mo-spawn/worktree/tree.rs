@@ -102,7 +102,6 @@ impl Worktree {
     }
 
     /// Goes on in the tree that this dispatch left.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for resume, which takes it up in its own landing"))]
     pub fn open(world: &World, id: &DispatchId) -> Result<Self> {
         /// How long a look of `mo-spawn worktrees` may stand in the way.
         const GLANCE: Duration = Duration::from_secs(5);
