@@ -34,6 +34,8 @@ pub enum Request {
     },
     /// End it.
     Stop,
+    /// End it when its turn is over: somebody takes its session over.
+    Finish,
     /// Tell where it stands.
     Status,
 }

@@ -147,3 +147,35 @@ fn events_go_where_they_are_asked_for() {
     stage.task("#say done").args(["--events", "fd:99"]).run().code(64);
     stage.workers.wait_for("the request", Request::is_message);
 }
+
+#[test]
+fn one_that_is_attached_finishes_its_turn_and_goes_on_by_hand() {
+    let stage = Stage::with_demo();
+    let running = stage.task(WAITS).args(["--json", "--check", "touch checked"]).spawn();
+    stage.wait_for_the_tool();
+    let record = stage.record();
+    let session = record["worker_sessions"][0].as_str().expect("a session").to_owned();
+    stage.mo(&["attach", &stage.id()]).run().code(64).stderr_has("needs a terminal");
+    // From here on Claude Code is a script that says how it is called.
+    let link = stage.world.home().parent().expect("a world").join("fakes/claude");
+    std::fs::remove_file(link).expect("the real one's link goes");
+    stage.world.fake("claude", "echo \"called: $@\"; test -t 0");
+    let program = env!("CARGO_BIN_EXE_mo-spawn");
+    let id = stage.id();
+    let words = if cfg!(target_os = "linux") {
+        vec!["-qec".to_owned(), format!("{program} attach {id}"), "/dev/null".to_owned()]
+    } else {
+        ["-q", "/dev/null", program, "attach", &id].map(str::to_owned).to_vec()
+    };
+    let mut by_hand = stage.world.command("/usr/bin/script").args(words).spawn();
+    by_hand.wait_for_stdout("finishes its turn");
+    stage.world.write("go", "");
+    let said: Value = running.wait().code(130).json();
+    assert_eq!(
+        (&said["status"], &said["error"]["kind"], &said["summary"]),
+        (&json!("cancelled"), &json!("attached"), &json!("first")),
+        "{said:#}"
+    );
+    assert!(!stage.world.path("checked").exists(), "a session that is taken over is not judged");
+    by_hand.wait().ok().stdout_has(&format!("--resume {session}"));
+}

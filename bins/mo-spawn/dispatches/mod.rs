@@ -1,6 +1,7 @@
 //! The sub-commands: what is asked of dispatches that were started before. Their words are no names of workers.
 
 pub mod age;
+mod attach;
 mod logs;
 mod ps;
 mod resume;
@@ -56,6 +57,13 @@ static PROGRAM: Program = Program {
             flags: resume::FLAGS,
         },
         Command {
+            name: "attach",
+            operands: "ID",
+            takes: (1, 1),
+            about: "let it finish its turn, then open its session on this terminal",
+            flags: &[],
+        },
+        Command {
             name: "stop",
             operands: "ID…",
             takes: (1, usize::MAX),
@@ -105,6 +113,7 @@ fn work(world: &World, matches: &Matches) -> Result<Exit> {
         "logs" => logs::run(world, matches),
         "tell" => tell::run(world, matches),
         "resume" => resume::run(world, matches),
+        "attach" => attach::run(world, matches),
         "stop" => stop::run(world, matches),
         "wait" => wait::run(world, matches),
         "worktrees" => listing::run(world, matches),

@@ -75,6 +75,8 @@ pub struct Engine<'a> {
     pub deadline: Option<Instant>,
     /// Whether a turn is under way, so that the worker takes messages.
     pub listening: bool,
+    /// Whether it ends with this turn.
+    pub finishing: bool,
     /// Messages of the caller that wait until the checks are through.
     pub held: Vec<String>,
     /// Messages on their way to the worker, and who waits to hear that they arrived.
@@ -152,11 +154,27 @@ impl Engine<'_> {
                 let _ = to.send(Answer { ok: true, ..self.answer() });
                 return Err(Ending::stopped("it was stopped with `mo-spawn stop`"));
             }
+            Input::Asked(Request::Finish, to) => {
+                let _ = to.send(Answer { ok: true, ..self.answer() });
+                self.finishing = true;
+                // Between two turns there is nothing to finish.
+                if !self.listening {
+                    self.unless_finishing()?;
+                }
+            }
             Input::Asked(request, to) => self.asked(request, to),
             Input::Signal => return Err(Ending::stopped("it was stopped by a signal")),
             Input::Orphaned => return Err(Ending::stopped("whoever started it has gone")),
         }
         Ok(Step::Look)
+    }
+
+    /// Ends it where somebody wants its session.
+    pub fn unless_finishing(&self) -> Result<(), Ending> {
+        if self.finishing {
+            return Err(Ending::of(Status::Cancelled, "attached", "its session was taken over"));
+        }
+        Ok(())
     }
 
     fn asked(&mut self, request: Request, to: Sender<Answer>) {

@@ -145,6 +145,7 @@ fn play(
         printed: Arc::new(AtomicU64::new(0)),
         deadline: task.limits.time.map(|time| Instant::now() + time),
         listening: false,
+        finishing: false,
         held: Vec::new(),
         pending: BTreeMap::new(),
         denied: BTreeSet::new(),

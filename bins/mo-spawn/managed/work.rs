@@ -38,6 +38,7 @@ impl Engine<'_> {
         loop {
             self.journal.attempt();
             self.worked(text)?;
+            self.unless_finishing()?;
             let mut checks = self.checks(false)?;
             for (check, before) in checks.iter_mut().zip(&self.journal.record.checks) {
                 check.failed_before = before.failed_before;
