@@ -70,7 +70,7 @@ fn a_hundred_workers_stay_below_the_limit() {
     }
     let text = context(&world);
     assert!(text.chars().count() <= 9_000);
-    let named = text.matches("`mo-spawn ").count();
+    let named = text.matches("\n- `mo-spawn ").count();
     assert!(named > 20 && named < 100);
     assert!(text.contains(&format!("… {} more", 100 - named)), "{text}");
 }
