@@ -7,17 +7,17 @@ use crate::environment::hostile;
 use crate::stage::Stage;
 
 /// The token of the scripted login.
-const LOGIN: &str = "sk-ant-oat01-scripted-login";
+pub(crate) const LOGIN: &str = "sk-ant-oat01-scripted-login";
 /// Far ahead, in seconds and in milliseconds.
 const RESET: u64 = 4_000_000_000;
 
 /// A stage with a provider that knows the login alone.
-fn stage() -> (Stage, Provider) {
+pub(crate) fn stage() -> (Stage, Provider) {
     (Stage::new(), Provider::setup().keys([LOGIN]).start())
 }
 
 /// Makes an account the way a user does; its directory below home gets a login as Claude Code itself keeps it.
-fn account(stage: &Stage, name: &str, directory: &str, provider: &Provider) {
+pub(crate) fn account(stage: &Stage, name: &str, directory: &str, provider: &Provider) {
     let create = stage.world.command(env!("CARGO_BIN_EXE_mo-worker")).args(["create", name, "--account"]);
     let url = provider.url();
     create
@@ -33,12 +33,12 @@ fn account(stage: &Stage, name: &str, directory: &str, provider: &Provider) {
     stage.world.set_mode(&file, 0o600);
 }
 
-fn several(stage: &Stage) {
+pub(crate) fn several(stage: &Stage) {
     stage.world.command(env!("CARGO_BIN_EXE_mo-worker")).args(["accounts", "on"]).run().ok();
 }
 
 /// Now, in milliseconds since 1970.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_millis() as u64
 }
 

@@ -19,14 +19,14 @@ impl Stage {
     }
 
     /// One turn of the manager that calls a tool of ours and repeats what it said.
-    fn calling(&self, tool: &str, arguments: &Value) -> support::Run {
+    pub(crate) fn calling(&self, tool: &str, arguments: &Value) -> support::Run {
         self.session(&format!("#mcp {tool} {arguments}\n#report"))
     }
 }
 
 /// The answer of a tool as it reached the model: the data, whichever form the client chose.
 #[track_caller]
-fn data(stage: &Stage) -> Value {
+pub(crate) fn data(stage: &Stage) -> Value {
     let results = stage.tool_results();
     let parsed = results.iter().rev().find_map(|text| serde_json::from_str::<Value>(text).ok());
     assert!(parsed.is_some(), "no tool result is data: {results:#?}");

@@ -8,6 +8,7 @@
 
 mod ability;
 mod accounts;
+mod accounts_move;
 mod best_of;
 mod console;
 mod dispatch;
