@@ -1,6 +1,6 @@
 //! A running gateway: what every connection shares.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use shared::clock::Clock;
@@ -8,6 +8,7 @@ use shared::error::Result;
 use shared::world::World;
 
 use crate::config::Config;
+use crate::forward::spares::Spares;
 use crate::live::Live;
 use crate::observe::audit::journal::Keeping;
 use crate::observe::cost::{AtLimit, Limit};
@@ -46,9 +47,11 @@ pub struct Gateway {
     pub observer: Observer,
     /// What holds requests back.
     pub restraint: Restraint,
+    /// Buffers for bodies.
+    pub spares: Spares,
     dialer: Arc<Dialer>,
     live: RwLock<Arc<Live>>,
-    minted: Mutex<Minted>,
+    minted: RwLock<Minted>,
 }
 
 /// What can be wrong before anything is listened on.
@@ -81,21 +84,22 @@ impl Gateway {
             started: Instant::now(),
             anthropic: prepared.anthropic,
             dialer: prepared.dialer,
+            spares: Spares::default(),
             restraint: Restraint::new(prepared.live.config.breaking),
             live: RwLock::new(Arc::new(prepared.live)),
-            minted: Mutex::default(),
+            minted: RwLock::default(),
         })
     }
 
     /// The request as this place gets it.
     pub fn shape<'a>(&self, body: &'a Body<'a>, leg: &Leg, extras: Extras) -> Shaped<'a> {
-        transform::shape(body, leg, &self.minted.lock().unwrap_or_else(PoisonError::into_inner), extras)
+        transform::shape(body, leg, &self.minted.read().unwrap_or_else(PoisonError::into_inner), extras)
     }
 
     /// This upstream wrote thinking with these signatures: nobody else can read it.
     pub fn note_thinking(&self, signatures: &[String], upstream: &str) {
         if !signatures.is_empty() {
-            let mut minted = self.minted.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut minted = self.minted.write().unwrap_or_else(PoisonError::into_inner);
             for signature in signatures {
                 minted.note(signature, upstream);
             }

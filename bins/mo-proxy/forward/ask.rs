@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::config::names::is_anthropics;
 use crate::scan::Body;
 use crate::wire::head::Head;
 
@@ -30,16 +31,55 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// Reads it. A body that is no JSON is Anthropic's to refuse.
-    pub fn read(head: &Head, bytes: &'a [u8]) -> Self {
+    /// Reads it. A body that is no JSON is Anthropic's to refuse. Where it begins with one of Anthropic's models and
+    /// nothing that the user turned on wants to change it, the rest is not looked at: it goes there as it came.
+    pub fn read(head: &Head, bytes: &'a [u8], changes: bool) -> Self {
         let call = match (head.method(), head.path()) {
             ("POST", "/v1/messages") => Call::Messages,
             ("POST", "/v1/messages/count_tokens") => Call::Count,
             _ => return Self { call: Call::Other, body: None, model: None, stream: false },
         };
+        if let Some(model) = first_model(bytes).filter(|model| !changes && is_anthropics(model)) {
+            return Self { call, body: None, model: Some(Cow::Borrowed(model)), stream: false };
+        }
         let body = Body::read(bytes).ok();
         let model = body.as_ref().and_then(Body::model);
         let stream = body.as_ref().is_some_and(Body::stream);
         Self { call, body, model, stream }
+    }
+}
+
+/// The model, where it is the first member of the body and plainly written.
+fn first_model(bytes: &[u8]) -> Option<&str> {
+    let rest = bytes.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b"\"model\"")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
+    let name = rest.get(..memchr::memchr2(b'"', b'\\', rest.get(..LONGEST.min(rest.len()))?)?)?;
+    let is_whole = rest.get(name.len()) == Some(&b'"');
+    std::str::from_utf8(name).ok().filter(|_| is_whole)
+}
+
+/// The longest name that is looked for.
+const LONGEST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_stands_first_is_seen_and_what_is_written_oddly_is_left_to_the_scan() {
+        for (body, model) in [
+            ("{\"model\":\"claude-x\",\"a\":1}", Some("claude-x")),
+            (" {\n\"model\" : \"claude-x\"", Some("claude-x")),
+            ("{\"model\":\"glm\"}", Some("glm")),
+            ("{\"a\":1,\"model\":\"claude-x\"}", None),
+            ("{\"model\":\"claude\\u002dx\"}", None),
+            ("{\"model\":\"claude-x", None),
+            ("{\"model\":7}", None),
+            ("[]", None),
+            ("", None),
+        ] {
+            assert_eq!(first_model(body.as_bytes()), model, "{body}");
+        }
     }
 }

@@ -23,10 +23,16 @@ pub enum Trouble {
     Gone,
 }
 
-/// Reads the body of a request.
-pub async fn read(line: &mut Line, head: &Head, id: &str, largest: u64) -> Result<Vec<u8>, Trouble> {
+/// Reads the body of a request into this buffer.
+pub async fn read(
+    line: &mut Line,
+    head: &Head,
+    id: &str,
+    largest: u64,
+    mut body: Vec<u8>,
+) -> Result<Vec<u8>, Trouble> {
     if head.framing() == Framing::None {
-        return Ok(Vec::new());
+        return Ok(body);
     }
     if matches!(head.framing(), Framing::Length(length) if length > largest) {
         return Err(too_large(id, largest));
@@ -35,13 +41,14 @@ pub async fn read(line: &mut Line, head: &Head, id: &str, largest: u64) -> Resul
         line.send(b"HTTP/1.1 100 Continue\r\n\r\n").await.map_err(|_| Trouble::Gone)?;
     }
     match head.framing() {
-        Framing::Length(length) => exactly(line, length as usize, id).await,
-        _ => chunks(line, id, largest).await,
+        Framing::Length(length) => exactly(line, &mut body, length as usize, id).await?,
+        _ => chunks(line, &mut body, id, largest).await?,
     }
+    Ok(body)
 }
 
-async fn exactly(line: &mut Line, length: usize, id: &str) -> Result<Vec<u8>, Trouble> {
-    let mut body = Vec::with_capacity(length.min(AHEAD));
+async fn exactly(line: &mut Line, body: &mut Vec<u8>, length: usize, id: &str) -> Result<(), Trouble> {
+    body.reserve(length.min(AHEAD));
     let here = line.inbox().get(..length).unwrap_or(line.inbox());
     body.extend_from_slice(here);
     line.used(body.len());
@@ -50,14 +57,13 @@ async fn exactly(line: &mut Line, length: usize, id: &str) -> Result<Vec<u8>, Tr
         if body.capacity() == body.len() {
             body.reserve(left.min(body.len().max(AHEAD)));
         }
-        progress(line.fill_into(&mut body, left), id).await?;
+        progress(line.fill_into(body, left), id).await?;
     }
-    Ok(body)
+    Ok(())
 }
 
-async fn chunks(line: &mut Line, id: &str, largest: u64) -> Result<Vec<u8>, Trouble> {
+async fn chunks(line: &mut Line, body: &mut Vec<u8>, id: &str, largest: u64) -> Result<(), Trouble> {
     let mut reader = Reader::new(Framing::Chunked);
-    let mut body = Vec::new();
     loop {
         let step = reader.step(line.inbox()).map_err(|_| {
             Trouble::Refused(Reply::error(400, "a chunk of the body is malformed", id).closing())
@@ -69,7 +75,7 @@ async fn chunks(line: &mut Line, id: &str, largest: u64) -> Result<Vec<u8>, Trou
         body.extend_from_slice(data);
         line.used(step.skip + step.data);
         if step.end {
-            return Ok(body);
+            return Ok(());
         }
         if step.skip + step.data == 0 {
             progress(line.fill(), id).await?;

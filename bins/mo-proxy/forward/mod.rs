@@ -7,6 +7,7 @@ mod early;
 mod legs;
 mod plan;
 mod relay;
+pub mod spares;
 mod told;
 mod tries;
 
@@ -48,17 +49,17 @@ pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After 
     }
     let _running = (!answer::is_health(head)).then(|| gateway.life.run());
     let force = gateway.live();
-    let body = match body::read(line, head, &id, force.config.max_body.0).await {
+    let body = match body::read(line, head, &id, force.config.max_body.0, gateway.spares.take()).await {
         Ok(body) => body,
         Err(body::Trouble::Refused(reply)) => return answer_with(line, head, &id, reply).await,
         Err(body::Trouble::Gone) => return After::Close,
     };
-    line.rest();
     if let Some(reply) = answer::own(head, gateway, &force, &id) {
         return answer_with(line, head, &id, reply).await;
     }
     let mut early = Early::new(force.config.timeouts.ping);
-    let ask = Ask::read(head, &body);
+    let changes = force.config.markers || force.config.compressing.is_some();
+    let ask = Ask::read(head, &body, changes);
     let mut account = Account::open(gateway, head, &ask, &id);
     let arrived = {
         let route = match plan::legs(head, &ask, gateway, &force, &id) {
@@ -91,7 +92,7 @@ pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After 
     };
     // From here on nothing is asked again: a stream of minutes need not hold the request.
     drop(ask);
-    drop(body);
+    gateway.spares.give(body);
     match arrived {
         Arrived::Answer(answer, told) => {
             let (mut sent, status, mut hold) = *answer;

@@ -14,6 +14,8 @@ use crate::wire::reply::Reply;
 
 /// How long a connection may lie idle between requests.
 const IDLE: Duration = Duration::from_secs(300);
+/// How soon the next request comes where one follows the other.
+const SOON: Duration = Duration::from_secs(2);
 /// How long a head may take from its first byte.
 const HEAD: Duration = Duration::from_secs(10);
 /// How long we listen to a client that we hung up on, so that it gets to read why.
@@ -57,10 +59,15 @@ pub async fn serve(mut line: Line, gateway: Arc<Gateway>) {
 
 async fn next(line: &mut Line, gateway: &Gateway) -> Next {
     if line.inbox().is_empty() {
-        line.rest();
-        match timeout(IDLE, line.fill()).await {
-            Ok(Ok(1..)) => {}
-            _ => return Next::Over,
+        // The next request comes soon, or after a while for which the memory is given back.
+        let came = if let Ok(came) = timeout(SOON, line.fill()).await {
+            came
+        } else {
+            line.rest();
+            timeout(IDLE, line.fill()).await.unwrap_or(Ok(0))
+        };
+        if !matches!(came, Ok(1..)) {
+            return Next::Over;
         }
     }
     timeout(HEAD, head(line, gateway)).await.unwrap_or_else(|_| {
