@@ -1,5 +1,5 @@
-//! One line of the gateway's audit: what was asked, who answered, what it used. Written by mo-proxy, read by it and
-//! by the ledger. Content never stands here.
+//! One line of the gateway's audit: what was asked, who answered, what it used. Written and read by mo-proxy; the
+//! ledger does not read it. Content never stands here.
 
 use serde::{Deserialize, Serialize};
 
