@@ -161,3 +161,32 @@ fn what_a_plan_has_left_is_read_from_the_answers() {
     let status = gateway.ask(&request("GET", "/status", &token, "")).json();
     assert_eq!(status["quotas"]["anthropic"]["windows"]["5h"]["utilization"], 0.81, "{status}");
 }
+
+#[test]
+fn killed_in_the_middle_of_a_stream_the_audit_still_holds_together() {
+    let upstream = Upstream::start(|seen, wire| {
+        if seen.body.ends_with(b"wait\"}") {
+            wire.write_all((EVENTS.to_owned() + &chunk(&start_event())).as_bytes())?;
+            let _ = wire.read(&mut [0]);
+            return Ok(Then::Close);
+        }
+        wire.write_all(&json("200 OK", "", "{\"type\":\"message\"}"))?;
+        Ok(Then::Keep)
+    });
+    let mut gateway = Gateway::before(&upstream);
+    for round in 1..4 {
+        for _ in 0..20 {
+            gateway.ask(&crate::client::messages("{\"model\":\"claude-x\"}"));
+        }
+        let mut client = gateway.client();
+        client.send(&crate::client::messages("{\"model\":\"claude-x\",\"a\":\"wait\"}"));
+        client.read_until("message_start");
+        lines(&gateway, round);
+        let Gateway { world, process, .. } = gateway;
+        process.kill();
+        // Its announcement was left behind: the next one announces itself anew.
+        std::fs::remove_file(world.root().join(".proxy/instance.json")).unwrap();
+        gateway = Gateway::start(world);
+        gateway.world.command(crate::gateway::PROGRAM).args(["audit", "verify"]).run().ok();
+    }
+}
