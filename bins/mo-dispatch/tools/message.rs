@@ -6,6 +6,7 @@ use shared::dispatch_id::DispatchId;
 use shared::event::{Event, Kind};
 use shared::file;
 use shared::flatten::{flatten, paragraphs};
+use shared::record::Status;
 
 use crate::look;
 use crate::tools::status::unknown;
@@ -22,13 +23,18 @@ const LONGEST: usize = 4_000;
 pub async fn tell(call: Call) -> Said {
     let id = call.text("id").unwrap_or_default().to_owned();
     let text = call.text("text").unwrap_or_default().to_owned();
+    let ended = || Said::refused("it has ended: task_result tells what it brought");
     match call.hub.task(&id).map(|task| task.stage) {
         Some(Stage::Queued(_)) => {
             return Said::refused("it has not begun: cancel it and dispatch it anew with another prompt");
         }
-        Some(Stage::Ended) => return Said::refused("it has ended: task_result tells what it brought"),
-        None if look::record(&call.hub, &id).is_none() => return Said::refused(&unknown(&id)),
-        Some(_) | None => {}
+        Some(Stage::Ended) => return ended(),
+        Some(_) => {}
+        None => match look::record(&call.hub, &id) {
+            None => return Said::refused(&unknown(&id)),
+            Some((_, record)) if record.status.is_some_and(Status::is_final) => return ended(),
+            Some(_) => {}
+        },
     }
     let Some(run) = at_work(&call.hub, &id) else { return Said::refused(&unknown(&id)) };
     let socket = control::socket(&call.hub.world.env, &run);

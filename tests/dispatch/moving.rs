@@ -1,0 +1,113 @@
+//! Tasks that move on: a worker that refuses rests until its own reset, another one goes on, and all of it is told.
+
+use serde_json::{Value, json};
+use support::wait_until;
+
+use crate::client::Client;
+use crate::house::House;
+
+/// The reset that the miniature names.
+const RESET: &str = "2026-12-02T08:26:40Z";
+
+fn worker<'a>(workers: &'a Value, name: &str) -> &'a Value {
+    let rows = workers["workers"].as_array().expect("workers");
+    rows.iter().find(|row| row["name"] == name).expect("a row")
+}
+
+#[test]
+fn a_refused_plan_rests_until_its_reset_and_the_task_moves_on() {
+    let house = House::with(&["a", "b"]);
+    house.set("a", "preferred", "true");
+    house.world.write("quota", "a");
+    let mut client = Client::ready(&house.world);
+    let result = client.call("dispatch_task", json!({"title": "t", "prompt": "#quota\n#say fine"}));
+    let data = &result["structuredContent"];
+    assert_eq!(
+        (&data["status"], &data["worker"], &data["report"]),
+        (&json!("done"), &json!("b"), &json!("fine")),
+        "{data:#}"
+    );
+    let attempts = data["attempts"].as_array().expect("attempts");
+    assert_eq!(attempts.len(), 2, "{data:#}");
+    assert_eq!((&attempts[0]["worker"], &attempts[0]["status"]), (&json!("a"), &json!("quota")));
+    assert_eq!(attempts[1]["went_on_with_its_history"], false, "another provider begins anew: {data:#}");
+    // It is one task, found by its first id, also by another session.
+    let id = data["id"].as_str().expect("an id").to_owned();
+    let workers = client.data("list_workers", json!({}));
+    assert_eq!(worker(&workers, "a")["cooling_until"], RESET, "{workers:#}");
+    assert_eq!(worker(&workers, "a")["eligible"], false);
+    client.leave().ok();
+    let mut later = Client::ready(&house.world);
+    let found = later.data("task_result", json!({"id": id}));
+    assert_eq!(
+        (&found["id"], &found["worker"], &found["report"]),
+        (&json!(id), &json!("b"), &json!("fine")),
+        "{found:#}"
+    );
+    let rows = later.data("list_tasks", json!({}));
+    assert_eq!(rows["tasks"].as_array().map(Vec::len), Some(1), "{rows:#}");
+    // The next task goes past the resting one, preferred or not.
+    let next = later.data("dispatch_task", json!({"title": "t", "prompt": "#say next"}));
+    assert_eq!(next["worker"], "b");
+    later.leave().ok();
+    house.nothing_is_left();
+}
+
+#[test]
+fn when_everybody_refuses_the_task_ends_as_what_it_was() {
+    let house = House::with(&["a", "b"]);
+    house.world.write("quota", "a b");
+    let mut client = Client::ready(&house.world);
+    let result = client.call("dispatch_task", json!({"title": "t", "prompt": "#quota"}));
+    let data = &result["structuredContent"];
+    assert_eq!((&data["status"], &result["isError"]), (&json!("quota"), &json!(true)), "{data:#}");
+    assert_eq!(data["attempts"].as_array().map(Vec::len), Some(2), "{data:#}");
+    let why = data["error"]["text"].as_str().expect("a reason");
+    assert!(why.contains("no worker can do it") && why.contains("failed this task already"), "{why}");
+    // A named worker is not replaced.
+    let named = client.data("dispatch_task", json!({"title": "t", "prompt": "#quota", "worker": "a"}));
+    assert_eq!((&named["status"], &named["worker"]), (&json!("quota"), &json!("a")), "{named:#}");
+    client.leave().ok();
+    house.nothing_is_left();
+}
+
+#[test]
+fn a_run_that_begins_to_be_billed_is_stopped_and_moves_on() {
+    let house = House::with(&["a", "b"]);
+    house.set("a", "preferred", "true");
+    house.world.write("quota", "a");
+    let mut client = Client::ready(&house.world);
+    let result = client.call("dispatch_task", json!({"title": "t", "prompt": "#overage\n#say for free"}));
+    let data = &result["structuredContent"];
+    assert_eq!((&data["status"], &data["worker"]), (&json!("done"), &json!("b")), "{data:#}");
+    let first = &data["attempts"][0];
+    assert_eq!((&first["worker"], &first["status"]), (&json!("a"), &json!("quota")), "{data:#}");
+    assert!(first["reason"].as_str().is_some_and(|why| why.contains("would be billed")), "{first:#}");
+    wait_until("the stopped one to be gone", || {
+        house.log().iter().filter(|line| line.starts_with("- a ")).count() == 1
+    });
+    client.leave().ok();
+    house.nothing_is_left();
+}
+
+#[test]
+fn where_the_user_allows_it_a_billed_run_goes_on() {
+    let house = House::with(&["a"]);
+    house.world.write("quota", "a");
+    house.settings("{\"overage\": \"allow\"}");
+    let mut client = Client::ready(&house.world);
+    let call = client.begin("dispatch_task", &json!({"title": "t", "prompt": "#overage"}));
+    wait_until("it to run", || !house.log().is_empty());
+    // It works on; only its caller ends it.
+    let id = client.data("list_tasks", json!({"state": "open"}))["tasks"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    wait_until("its limits to be told", || {
+        client.data("task_status", json!({"id": id}))["state"] == "running"
+    });
+    client.data("task_cancel", json!({"id": id}));
+    assert_eq!(client.result(call)["structuredContent"]["status"], "cancelled");
+    client.leave().ok();
+    house.nothing_is_left();
+}
