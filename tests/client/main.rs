@@ -13,6 +13,7 @@ mod best_of;
 mod console;
 mod dispatch;
 mod dispatch_mcp;
+mod dispatch_moves;
 mod doctor;
 mod ending;
 mod environment;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use shared::dispatch_config::DispatchConfig;
 use shared::flatten::flatten;
 use shared::usage::{Freshness, Reading};
+use tokio::time::Instant;
 
 use crate::schedule::candidate::Wish;
 use crate::schedule::choose::judge;
@@ -27,6 +28,7 @@ pub async fn run(call: Call) -> Said {
         Err(error) => return Said::refused(&error.to_string()),
     };
     for name in &unknown {
+        hub.state().asked.insert(name.clone(), Instant::now());
         run::usage(hub, name).await;
     }
     let seen = match look() {

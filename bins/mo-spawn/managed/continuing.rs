@@ -20,13 +20,13 @@ use shared::world::World;
 pub struct Forerunner {
     /// Its record.
     pub record: Record,
-    /// The worker's session.
-    pub session: String,
+    /// The worker's session; nothing where a new one goes on in its place.
+    pub session: Option<String>,
 }
 
 impl Forerunner {
-    /// Finds it, and makes its session one of this worker's.
-    pub fn find(world: &World, id: &DispatchId, worker: &Worker) -> Result<Self> {
+    /// Finds it, and makes its session one of this worker's, unless the work begins anew.
+    pub fn find(world: &World, id: &DispatchId, worker: &Worker, anew: bool) -> Result<Self> {
         let (path, mut record) = dispatches::find(&world.paths, id.as_str())?;
         let before = Worker::load(&world.paths, &Name::parse(&record.worker)?);
         let projects = before.as_ref().map_or_else(|_| worker.projects(), Worker::projects);
@@ -38,11 +38,17 @@ impl Forerunner {
             }
             record = Record::read(&path)?.unwrap_or(record);
         }
-        let session = record.worker_sessions.last().cloned().ok_or_else(|| {
-            Error::new(Exit::CouldNot, format!("dispatch {id} has left no session to go on with"))
-        })?;
-        if session_files::find(&worker.projects(), &session).is_none() {
-            carry(&projects, &worker.projects(), &session).map_err(|error| {
+        let session = record.worker_sessions.last().filter(|_| !anew).cloned();
+        if session.is_none() && !anew {
+            return Err(Error::new(
+                Exit::CouldNot,
+                format!("dispatch {id} has left no session to go on with"),
+            ));
+        }
+        if let Some(session) = &session
+            && session_files::find(&worker.projects(), session).is_none()
+        {
+            carry(&projects, &worker.projects(), session).map_err(|error| {
                 Error::new(Exit::CouldNot, format!("the session of dispatch {id} cannot be gone on with"))
                     .because(&error)
                     .hint("Claude Code deletes sessions after some weeks, and one that ended at once leaves none")

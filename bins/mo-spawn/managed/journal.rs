@@ -42,6 +42,7 @@ const NOT_AGAIN: &[&str] = &[
     "detach",
     "tied",
     "continue-from",
+    "anew",
     "worktree",
     "nested",
     "explain",

@@ -49,11 +49,14 @@ impl Prepared {
         }
         let earlier = Earlier::of(&world.paths, task)?;
         let worker = Worker::load(&world.paths, &task.worker)?;
-        let forerunner =
-            task.continue_from.as_ref().map(|id| Forerunner::find(world, id, &worker)).transpose()?;
+        let forerunner = task
+            .continue_from
+            .as_ref()
+            .map(|id| Forerunner::find(world, id, &worker, task.anew))
+            .transpose()?;
         let policy = Policy::gather(world, task.policy.as_deref(), &task.allow, &task.allowed_by_role)?
             .with_checks(&task.checks);
-        let session = forerunner.as_ref().map(|before| before.session.as_str());
+        let session = forerunner.as_ref().and_then(|before| before.session.as_deref());
         let words = arguments::of(task, &policy, session);
         let cwd = world.cwd();
         let directory = forerunner.as_ref().map_or(cwd.as_path(), |before| Path::new(&before.record.cwd));

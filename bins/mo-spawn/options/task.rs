@@ -91,6 +91,7 @@ pub(super) static PROGRAM: Program = Program {
             about: "how often Claude Code itself retries after an API error",
         },
         Flag { long: "continue-from", value: "ID", about: "go on with the worker session of this dispatch" },
+        Flag { long: "anew", value: "", about: "with --continue-from: in its place, a session of its own" },
         Flag { long: "tied", value: "", about: "stop when standard input ends or the caller dies" },
         Flag { long: "wait-quota", value: "", about: "wait until a used-up quota is renewed" },
         Flag { long: "keep-background", value: "", about: "leave the worker's background processes running" },
@@ -186,6 +187,8 @@ pub struct Task {
     pub detach: bool,
     /// The dispatch whose session goes on.
     pub continue_from: Option<DispatchId>,
+    /// Whether it goes on in that one's place only.
+    pub anew: bool,
     /// Whether it works in a tree of its own, and from which commit; nothing said is HEAD.
     pub worktree: Option<String>,
     /// Who else does the same side by side.
@@ -322,6 +325,7 @@ impl Task {
             system_prompt: matches.value("system-prompt-file").map(PathBuf::from),
             detach: matches.has("detach"),
             continue_from: matches.value("continue-from").map(DispatchId::parse).transpose()?,
+            anew: matches.has("anew"),
             worktree: text("worktree"),
             best_of: None,
             judge: text("judge"),
