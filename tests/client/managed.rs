@@ -163,3 +163,23 @@ fn a_pause_while_a_subagent_runs_is_not_the_end() {
         stage.task(prompt).args(["--json", "--check", "test -f late", "--attempts", "1"]).run().ok().json();
     assert_eq!(said["summary"], "after it", "{said:#}");
 }
+
+#[test]
+fn the_course_is_shown_as_asked_for_and_never_on_standard_output() {
+    let stage = Stage::with_demo();
+    let shown =
+        |how: &str| stage.task("#text a note\n#bash true\n#say done").args(["--progress", how]).run().ok();
+    shown("none").stdout_is("done\n").stderr_is("");
+    shown("plain").stdout_is("done\n").stderr_has("turn 1 Bash").stderr_lacks("\u{1b}");
+    let bar = shown("bar").stdout_is("done\n");
+    assert!(bar.errors().contains("\r\u{1b}[K") && bar.errors().contains("turn 1 Bash"), "{}", bar.whole());
+    shown("bar").stderr_has("a note");
+}
+
+#[test]
+fn an_odd_path_is_a_path() {
+    let stage = Stage::in_world(support::World::with_odd_path());
+    stage.worker("demo", &stage.workers, crate::stage::WORKER_KEY);
+    let run = stage.task("#bash touch made\n#say done").args(["--json", "--check", "test -f made"]);
+    assert_eq!(run.run().ok().json::<Value>()["files"], json!(["made"]));
+}

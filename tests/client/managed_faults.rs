@@ -51,6 +51,9 @@ fn a_daemon_does_not_outlive_the_task() {
     let said: Value = stage.task(prompt).arg("--json").run().ok().json();
     assert_eq!(said["status"], "done");
     stage.nothing_is_left();
+    // Unless the task is about one.
+    stage.task(prompt).arg("--keep-background").run().ok();
+    assert_eq!(stage.world.processes().len(), 1, "{:#?}", stage.world.processes());
 }
 
 #[test]
@@ -95,6 +98,27 @@ fn a_worker_that_closes_its_input_harms_nobody() {
     let (first, second) = calls.trim().split_once('\n').expect("two calls");
     assert!(first.starts_with("--session-id ") && second.starts_with("--resume "), "{calls}");
     assert_eq!(first.split(' ').nth(1), second.split(' ').nth(1), "the same session");
+}
+
+#[test]
+fn a_used_up_quota_is_waited_for_where_that_is_asked_for() {
+    let stage = Stage::with_demo();
+    let refused = r#"{"type":"assistant","parent_tool_use_id":null,"error":"rate_limit","api_error":"usage_limit_reached","is_api_error_message":true,"api_error_status":429,"api_error_params":{"rate_limit_info":{"resetsAt":RESET}},"message":{"model":"<synthetic>","content":[]}}"#;
+    let failed = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"limit"}"#;
+    let refused = refused.replace("RESET", "'$(($(date +%s) + 1))'");
+    let script =
+        format!("read task; echo '{refused}'; echo '{failed}'; read again; echo '{OVER}'; cat > /dev/null");
+    // No time at work passes while it waits.
+    let said = status(stage.fake(&script, &["--wait-quota", "--timeout", "5s"]), 0);
+    let attempts: Vec<&Value> =
+        said["attempts"].as_array().expect("attempts").iter().map(|one| &one["status"]).collect();
+    assert_eq!(attempts, [&json!("quota"), &json!("done")], "{said:#}");
+    let states: Vec<Value> = stage.events().into_iter().filter(|event| event["kind"] == "state").collect();
+    assert!(states.iter().any(|event| event["status"] == "queued"), "{states:#?}");
+    // Without the flag it ends, and tells when.
+    let stage = Stage::with_demo();
+    let said = status(stage.fake(&script, &[]), 69);
+    assert!(said["resets_at"].as_str().is_some_and(|at| at.starts_with("20")), "{said:#}");
 }
 
 #[test]

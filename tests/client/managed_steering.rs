@@ -132,6 +132,9 @@ fn killed_itself_it_leaves_no_worker() {
     running.kill();
     stage.nothing_is_left();
     stage.mo(&["ps", "--all"]).run().ok().stdout_has("lost");
+    // What was lost can be taken up.
+    let id = stage.id();
+    stage.mo(&["resume", &id, "#say found again"]).run().ok().stdout_is("found again\n");
 }
 
 #[test]

@@ -249,6 +249,7 @@ impl Engine<'_> {
                     .for_each(|call| self.deny(call, None));
                 self.talk.ended(*over, Instant::now());
             }
+            Frame::Retry(retry) => self.journal.progress(self.talk.turn, None, Some(retry.text())),
             Frame::Init { .. } | Frame::Background(_) | Frame::Notified | Frame::Other => {}
         }
     }

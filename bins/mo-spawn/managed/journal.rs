@@ -62,7 +62,7 @@ pub struct Journal {
     account: Option<(Paths, Name)>,
     events: Events,
     began: Instant,
-    told: Option<Instant>,
+    told: Option<(Instant, u32, Option<String>)>,
     counted: Option<Instant>,
     usage: BTreeMap<String, Tokens>,
     /// How many attempts there were before this dispatch.
@@ -163,13 +163,16 @@ impl Journal {
         self.save();
     }
 
-    /// How far the worker is, unless that was told just now.
+    /// How far the worker is; of the same tool in the same turn only now and then.
     pub fn progress(&mut self, turn: u32, tool: Option<String>, text: Option<String>) {
         let now = Instant::now();
-        if self.told.is_some_and(|told| now < told + PACE) {
+        let same = |(when, last, at): &(Instant, u32, Option<String>)| {
+            now < *when + PACE && *last == turn && *at == tool
+        };
+        if self.told.as_ref().is_some_and(same) {
             return;
         }
-        self.told = Some(now);
+        self.told = Some((now, turn, tool.clone()));
         let elapsed_ms = self.began.elapsed().as_millis() as u64;
         self.event(Kind::Progress { turn, tool, text, elapsed_ms });
     }

@@ -47,6 +47,8 @@ pub struct Talk {
     calls: VecDeque<Call>,
     open: BTreeSet<String>,
     background: Vec<Background>,
+    /// Whether the client tells what becomes of our messages; older ones do not.
+    tells: bool,
     /// Since when nothing is going on.
     quiet: Option<Instant>,
     expecting: bool,
@@ -86,8 +88,11 @@ impl Talk {
                 self.quiet = Some(now);
                 self.expecting = true;
             }
-            Frame::Lifecycle { uuid, state } if matches!(state.as_str(), "completed" | "cancelled") => {
-                self.open.remove(uuid);
+            Frame::Lifecycle { uuid, state } => {
+                self.tells = true;
+                if matches!(state.as_str(), "completed" | "cancelled") {
+                    self.open.remove(uuid);
+                }
             }
             _ => {}
         }
@@ -147,7 +152,7 @@ impl Talk {
             let at = since + patience;
             if at <= now { Idle::Yes } else { Idle::At(at) }
         };
-        if self.expecting || !self.open.is_empty() {
+        if self.expecting || (self.tells && !self.open.is_empty()) {
             return until(SETTLE);
         }
         if over.is_error {
@@ -181,6 +186,7 @@ mod tests {
         let now = Instant::now();
         let mut talk = Talk::default();
         talk.told("u");
+        talk.hear(&life("queued"), now);
         talk.hear(&said(), now);
         assert_eq!((talk.turn, talk.idle(now, false)), (1, Idle::No));
         talk.ended(Over::default(), now);
@@ -189,6 +195,15 @@ mod tests {
         assert_eq!(talk.idle(now, false), Idle::Yes);
         talk.told("v");
         assert_eq!(talk.idle(now, false), Idle::No);
+    }
+
+    #[test]
+    fn a_client_that_never_tells_of_our_messages_is_done_with_its_turn() {
+        let now = Instant::now();
+        let mut talk = Talk::default();
+        talk.told("u");
+        talk.ended(Over::default(), now);
+        assert_eq!(talk.idle(now, false), Idle::Yes);
     }
 
     #[test]

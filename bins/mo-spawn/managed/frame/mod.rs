@@ -44,6 +44,8 @@ pub enum Frame {
     Notified,
     /// The plan's limits.
     RateLimit(Value),
+    /// The client tries a request again.
+    Retry(Retry),
     /// What became of a message of ours.
     Lifecycle {
         /// The message.
@@ -75,6 +77,24 @@ pub struct Asks {
     pub input: Box<RawValue>,
     /// What it is to do.
     pub what: String,
+}
+
+/// A request that failed and is tried again: for minutes nothing else may be told.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Retry {
+    attempt: u32,
+    max_retries: u32,
+    error_status: Option<u16>,
+}
+
+impl Retry {
+    /// In words.
+    pub fn text(self) -> String {
+        let why =
+            self.error_status.map_or("does not answer".to_owned(), |status| format!("answered {status}"));
+        format!("the provider {why}: trying again ({} of {})", self.attempt, self.max_retries)
+    }
 }
 
 /// Something that runs in the background.
@@ -129,6 +149,7 @@ impl Frame {
                 Self::Background(serde_json::from_slice::<Changed>(line)?.tasks)
             }
             ("system", Some("task_notification")) => Self::Notified,
+            ("system", Some("api_retry")) => Self::Retry(serde_json::from_slice(line)?),
             ("system", Some("permission_denied")) => {
                 Self::Denied(serde_json::from_slice::<Refused>(line)?.tool_use_id.into_iter().collect())
             }
@@ -306,6 +327,14 @@ mod tests {
         assert!(matches!(of(line), Frame::Counted { id, usage } if id == "m1" && usage.output == 44));
         let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{}},"api_message_id":"m1"}"#;
         assert!(matches!(of(delta), Frame::Other));
+    }
+
+    #[test]
+    fn a_retry_is_told_in_words() {
+        let line =
+            r#"{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"error_status":529}"#;
+        let Frame::Retry(retry) = of(line) else { panic!() };
+        assert_eq!(retry.text(), "the provider answered 529: trying again (2 of 10)");
     }
 
     #[test]
