@@ -43,9 +43,15 @@ fn the_model_sees_the_dispatch_tools_at_once() {
         .iter()
         .flat_map(|request| request.tools().into_iter().map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    for tool in
-        ["dispatch_task", "dispatch_tasks", "task_status", "task_result", "task_cancel", "task_message"]
-    {
+    for tool in [
+        "dispatch_task",
+        "dispatch_tasks",
+        "task_status",
+        "task_result",
+        "task_cancel",
+        "task_message",
+        "list_tasks",
+    ] {
         assert!(tools.contains(&format!("{TOOL}{tool}")), "{tool} is not in {tools:#?}");
     }
     stage.nothing_is_left();

@@ -15,6 +15,11 @@ const ALWAYS: &str = "anthropic/alwaysLoad";
 /// Claude Code's own limit of a result, raised.
 const SIZE: &str = "anthropic/maxResultSizeChars";
 
+/// Giving tasks away and following them, those of an earlier session too; the others can be searched for.
+fn is_always_there(name: &str) -> bool {
+    name.starts_with("dispatch_") || name.starts_with("task_") || name == "list_tasks"
+}
+
 /// All tools as `tools/list` gives them.
 pub fn tools() -> Vec<Map<String, Value>> {
     let tools: Map<String, Value> = serde_json::from_str(TOOLS).unwrap_or_default();
@@ -33,7 +38,7 @@ fn listed(name: &str, tool: &Value, task: &Map<String, Value>) -> Map<String, Va
     let is = |mark: &str| tool.get(mark).and_then(Value::as_bool) == Some(true);
     let mut meta = Map::new();
     meta.insert(SIZE.to_owned(), LARGEST.into());
-    if name.starts_with("dispatch_") || name.starts_with("task_") {
+    if is_always_there(name) {
         meta.insert(ALWAYS.to_owned(), true.into());
     }
     let mut listed = Map::new();
@@ -85,7 +90,8 @@ mod tests {
             assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
             assert_eq!(tool["_meta"][SIZE], LARGEST, "{name}");
             let always = tool["_meta"].get(ALWAYS).is_some();
-            assert_eq!(always, name.starts_with("dispatch_") || name.starts_with("task_"), "{name}");
+            let dispatches = name.starts_with("dispatch_") || name.starts_with("task_");
+            assert_eq!(always, dispatches || name == "list_tasks", "{name}");
         }
         let many = input("dispatch_tasks").unwrap();
         assert_eq!(many["properties"]["tasks"]["items"], input("dispatch_task").unwrap());
