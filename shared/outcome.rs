@@ -1,16 +1,19 @@
 //! How a dispatch ended: decided from the exit code and the worker's transcript, and written into its record.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use crate::api_error::Trouble;
 use crate::clock::rfc3339;
 use crate::error::Result;
+use crate::name::Name;
+use crate::paths::Paths;
 use crate::process;
 use crate::record::{Failure, Record, Status};
 use crate::session_files::Before;
 use crate::transcript::{self, Course};
+use crate::worker::Worker;
 
 /// How Claude Code's process ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -94,6 +97,13 @@ pub fn supervisor_is_alive(record: &Record) -> bool {
     supervisor.is_some_and(|process| process::is(process.pid, process.start_time.as_deref()))
 }
 
+/// Where the transcripts of this record's worker lie: an account keeps them in a directory of its own. Of a worker
+/// that is gone, the usual place.
+pub fn projects(paths: &Paths, record: &Record) -> Result<PathBuf> {
+    let worker = Name::parse(&record.worker).and_then(|name| Worker::load(paths, &name));
+    worker.map(|worker| worker.projects()).or_else(|_| Ok(paths.worker(&record.worker)?.join("projects")))
+}
+
 /// Closes a record whose process has gone without anybody watching: an interactive session, or a crash.
 /// Tells whether it did.
 pub fn settle(path: &Path, projects: &Path, now: Timestamp) -> Result<bool> {
@@ -117,9 +127,29 @@ mod tests {
     use super::*;
     use crate::api_failure::ApiFailure;
     use crate::record::Denial;
+    use crate::worker::{Kind, Profile};
 
     fn ended(exit_code: i32) -> Ending {
         Ending { exit_code: Some(exit_code), stopped: false }
+    }
+
+    #[test]
+    fn an_accounts_transcripts_are_looked_for_in_its_own_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let env: crate::env::Env = [("HOME", home.path())].into_iter().collect();
+        let paths = Paths::of(&env);
+        let own = home.path().join(".claude-work");
+        let folder = paths.worker("work").unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("settings.json"), r#"{"env": {}}"#).unwrap();
+        let profile = Profile { kind: Kind::Account, config_dir: Some(own.clone()), ..Profile::default() };
+        profile.write(&folder).unwrap();
+        assert_eq!(Worker::load(&paths, &Name::parse("work").unwrap()).err(), None);
+        let of = |worker: &str| {
+            projects(&paths, &Record { worker: worker.to_owned(), ..Record::default() }).unwrap()
+        };
+        assert_eq!(of("work"), own.join("projects"));
+        assert_eq!(of("gone"), paths.worker("gone").unwrap().join("projects"));
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn rows(world: &World, all: bool) -> Result<Vec<Row>> {
         };
         let mut orphaned = false;
         if !record.status.is_some_and(Status::is_final) {
-            let projects = world.paths.worker(&record.worker)?.join("projects");
+            let projects = outcome::projects(&world.paths, &record)?;
             match outcome::settle(&path, &projects, world.clock.now()) {
                 Ok(true) => record = Record::read(&path)?.unwrap_or(record),
                 Ok(false) => orphaned = is_orphaned(&record),

@@ -102,7 +102,7 @@ pub fn settled(world: &World, path: &Path) -> Result<Option<Status>> {
     if let Some(status) = record.status.filter(|status| status.is_final()) {
         return Ok(Some(status));
     }
-    let projects = world.paths.worker(&record.worker)?.join("projects");
+    let projects = outcome::projects(&world.paths, &record)?;
     if outcome::settle(path, &projects, world.clock.now())? {
         return Ok(Record::read(path)?.and_then(|record| record.status));
     }
