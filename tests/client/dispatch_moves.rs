@@ -45,13 +45,15 @@ impl Server {
     }
 }
 
-/// A provider of accounts that serves their logins; the first request of a marked task is refused once work was done.
+/// A provider of accounts that serves their logins; the first of them is preferred.
 fn accounts_of(stage: &Stage, names: &[&str]) -> Provider {
     let provider = Provider::setup().keys([LOGIN]).start();
     for name in names {
         account(stage, name, &format!(".claude-{name}"), &provider);
     }
     several(stage);
+    // Of equals, whoever tells first what is left of its plan is taken; the preferred one is waited for.
+    stage.world.command(env!("CARGO_BIN_EXE_mo-worker")).args(["prefer", names[0]]).run().ok();
     provider
 }
 
@@ -124,8 +126,6 @@ fn another_provider_begins_anew_in_the_tree_that_was_left() {
     let mut server = Server(run.cwd(stage.world.path("repo")).stdin_held_open().spawn());
     let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     server.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}));
-    // Asked first, so that nobody is passed over while that is done.
-    server.call(2, "list_workers", &json!({}));
     let prompt = "#write half.txt first half\n#quota five_hour 4000000000\n#say never";
     let task = json!({"title": "t", "prompt": prompt, "tier": "sonnet", "worktree": true, "permission_mode": "bypassPermissions"});
     let said = server.call(1, "dispatch_task", &task);

@@ -52,7 +52,7 @@ pub fn choose(wish: &Wish, candidates: &[Candidate], guards: Guards, now: Timest
     if let Some(at) = best(&fit, candidates) {
         // Who is not exhausted but full is worth waiting for before money is spent.
         let worth_waiting = billed && why.iter().any(|(_, reason)| reason.passes_with_a_task());
-        if !worth_waiting {
+        if !worth_waiting && !awaits_preferred(candidates.get(at), candidates, &why) {
             return Choice::Take { at, billed };
         }
     }
@@ -81,12 +81,12 @@ pub fn judge(wish: &Wish, candidate: &Candidate, guards: Guards, now: Timestamp)
     if candidate.is_frontier(model) && !guards.frontier.is_open() {
         return Err(Reason::Frontier(model.to_owned()));
     }
-    if candidate.asking {
-        return Err(Reason::Asking);
-    }
     // Somebody who names a worker may know more than we do of its last refusal; the guards hold for them too.
     if let Some(at) = candidate.cooling_until.filter(|at| *at > now && wish.worker.is_none()) {
         return Err(Reason::Cooling(at));
+    }
+    if candidate.asking {
+        return Err(Reason::Asking);
     }
     let billed = candidate.is_exhausted(model, now);
     if billed && !(candidate.bills_past_its_plan() && guards.overage.is_open()) {
@@ -99,6 +99,16 @@ pub fn judge(wish: &Wish, candidate: &Candidate, guards: Guards, now: Timestamp)
         Some(limit) if candidate.running >= limit => Err(Reason::Full(limit)),
         _ => Ok(billed),
     }
+}
+
+/// Whether the preferred worker would be taken instead of this one if only it had told what is left of its plan:
+/// that takes seconds, and whoever answers first is not whom the user prefers.
+fn awaits_preferred(taken: Option<&Candidate>, candidates: &[Candidate], why: &[(String, Reason)]) -> bool {
+    let is_asked = |name: &str| why.iter().any(|(one, reason)| one == name && *reason == Reason::Asking);
+    taken.is_some_and(|taken| {
+        let favoured = |one: &&Candidate| one.preferred && one.running <= taken.running;
+        !taken.preferred && candidates.iter().filter(favoured).any(|one| is_asked(&one.name))
+    })
 }
 
 /// The best of those that fit.

@@ -55,29 +55,36 @@ fn reading() -> impl Strategy<Value = Reading> {
 
 fn candidate(number: usize) -> impl Strategy<Value = Candidate> {
     let tiers = proptest::sample::subsequence(Tier::ALL.to_vec(), 1..=4);
-    let state =
-        (any::<bool>(), proptest::option::weighted(0.1, Just("no key".to_owned())), 0_u32..4, any::<bool>());
+    let state = (
+        any::<bool>(),
+        proptest::option::weighted(0.1, Just("no key".to_owned())),
+        0_u32..4,
+        any::<bool>(),
+        proptest::bool::weighted(0.2),
+    );
     let times = (
         proptest::option::of(1_u32..4),
         proptest::option::of(-600_i64..0),
         proptest::option::weighted(0.3, -60_i64..60),
     );
     (proptest::option::of(reading()), tiers, state, times).prop_map(
-        move |(reading, tiers, (anthropic, broken, running, preferred), (limit, used, cooling))| Candidate {
-            name: format!("w{number}"),
-            kind: if anthropic { Kind::Account } else { Kind::Provider },
-            provider: if anthropic { "anthropic".into() } else { format!("p{number}") },
-            broken,
-            default_tier: tiers.first().copied(),
-            tiers: tiers.iter().map(|tier| (*tier, format!("m-{tier}"))).collect(),
-            anthropic,
-            preferred,
-            running,
-            limit,
-            last_used: used.map(minutes),
-            cooling_until: cooling.map(minutes),
-            asking: false,
-            reading: reading.filter(|_| anthropic),
+        move |(reading, tiers, (anthropic, broken, running, preferred, asking), (limit, used, cooling))| {
+            Candidate {
+                name: format!("w{number}"),
+                kind: if anthropic { Kind::Account } else { Kind::Provider },
+                provider: if anthropic { "anthropic".into() } else { format!("p{number}") },
+                broken,
+                default_tier: tiers.first().copied(),
+                tiers: tiers.iter().map(|tier| (*tier, format!("m-{tier}"))).collect(),
+                anthropic,
+                preferred,
+                running,
+                limit,
+                last_used: used.map(minutes),
+                cooling_until: cooling.map(minutes),
+                asking,
+                reading: reading.filter(|_| anthropic),
+            }
         },
     )
 }
@@ -127,10 +134,32 @@ proptest! {
             .collect();
         match choose(&wish, &candidates, guards, now()) {
             Choice::Take { billed, .. } => prop_assert_eq!(billed, fit.iter().all(|bills| *bills)),
-            // Only who would bill is left out for somebody who will be free.
-            Choice::Wait { .. } => prop_assert!(fit.iter().all(|bills| *bills)),
+            // Only who would bill is left out for somebody who will be free, and all for the preferred one's answer.
+            Choice::Wait { .. } => prop_assert!(
+                fit.iter().all(|bills| *bills)
+                    || candidates.iter().any(|one| one.preferred && one.asking)
+            ),
             Choice::Refuse { .. } => prop_assert!(fit.is_empty()),
         }
+    }
+
+    #[test]
+    fn whoever_answers_first_is_not_taken_before_the_preferred_one(running in 0_u32..3, busy in 0_u32..3) {
+        let worker = |name: &str, running| Candidate {
+            name: name.to_owned(),
+            tiers: [(Tier::Sonnet, "m".to_owned())].into(),
+            default_tier: Some(Tier::Sonnet),
+            running,
+            ..Candidate::default()
+        };
+        let preferred = Candidate { preferred: true, asking: true, ..worker("b", busy) };
+        let mut candidates = vec![worker("a", running), preferred];
+        let chosen = |candidates: &[Candidate]| choose(&Wish::default(), candidates, Guards::default(), now());
+        // Busier than the other, it would not be taken anyway.
+        let waits = matches!(chosen(&candidates), Choice::Wait { .. });
+        prop_assert_eq!(waits, busy <= running);
+        candidates[1].asking = false;
+        prop_assert_eq!(chosen(&candidates), Choice::Take { at: usize::from(busy <= running), billed: false });
     }
 
     #[test]
