@@ -233,27 +233,30 @@ fn a_full_window_of_one_model_blocks_that_model_alone() {
     assert_eq!(at(Tier::Sonnet), Ok(false));
 }
 
+/// What one choice takes is shown by `make bench`, which runs this with its output.
 #[test]
-fn one_among_a_thousand_takes_less_than_a_millisecond() {
+fn the_least_busy_of_a_thousand_is_taken() {
     let workers: Vec<Candidate> = (0..1_000)
         .map(|number| Candidate {
             name: format!("w{number}"),
             tiers: [(Tier::Opus, "m".to_owned())].into(),
             default_tier: Some(Tier::Opus),
-            running: number % 7,
+            running: (number + 3) % 7,
             ..Candidate::default()
         })
         .collect();
     let fastest = (0..50)
         .map(|_| {
             let start = Instant::now();
-            assert!(matches!(
-                choose(&Wish::default(), &workers, Guards::default(), now()),
-                Choice::Take { .. }
-            ));
+            let choice = choose(&Wish::default(), &workers, Guards::default(), now());
+            assert_eq!(
+                choice,
+                Choice::Take { at: 102, billed: false },
+                "the first by name of those that rest"
+            );
             start.elapsed()
         })
         .min()
         .unwrap();
-    assert!(fastest.as_micros() < 1_000, "{fastest:?}");
+    println!("one task among 1,000 workers: {} us", fastest.as_micros());
 }
