@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use crate::auth::Auth;
+use crate::base_url::BaseUrl;
 use crate::claude;
 use crate::dispatch_id::DispatchId;
 use crate::env::{self, Env};
+use crate::no_proxy;
 use crate::paths::Paths;
 use crate::secret::Secret;
 use crate::settings;
@@ -116,6 +118,7 @@ impl ChildEnv {
             }
         }
         child.add_files(worker);
+        child.add_way(worker);
         child.add_models(worker, launch.model);
         child.add_subagents(worker, launch.foreign_agents);
         child.add_manners(worker);
@@ -158,6 +161,16 @@ impl ChildEnv {
         }
         for (name, value) in worker.settings.env().filter(|(name, _)| !is_key(name)) {
             self.put(name, value, "settings.json");
+        }
+    }
+
+    /// A server on this machine is reached past a company's proxy.
+    fn add_way(&mut self, worker: &Worker) {
+        let url = worker.base_url().and_then(|url| BaseUrl::parse(url).ok());
+        if url.is_some_and(|parsed| parsed.url.is_loopback()) {
+            for (name, value) in no_proxy::for_loopback(&self.variables().collect()) {
+                self.put(name, value, "the provider is on this machine: no proxy stands between");
+            }
         }
     }
 

@@ -2,13 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+
 /// All of them.
 pub const PROGRAMS: &[&str] =
     &["mo-preset", "mo-worker", "mo-key", "mo-spawn", "mo-hook", "mo-ledger", "mo-dispatch", "mo-proxy"];
 
+/// The file of the program that runs.
+pub fn own() -> Result<PathBuf> {
+    std::env::current_exe()
+        .map_err(|error| Error::new(Exit::Bug, "cannot tell where this program lies").because(&error))
+}
+
 /// The folder of the program that runs.
 pub fn folder() -> Option<PathBuf> {
-    std::env::current_exe().ok()?.parent().map(Path::to_owned)
+    own().ok()?.parent().map(Path::to_owned)
 }
 
 /// Another program of ours.

@@ -1,27 +1,15 @@
 //! A project whose own settings would send the worker elsewhere. Current clients ignore such settings because of a
 //! switch in the worker's environment (`child_env`); before one that does not know the switch nothing is started.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::Value;
 use shared::child_env::{ChildEnv, redirects};
 use shared::claude::{self, MANAGED_BY_HOST};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
-
-/// Which settings of a project there are, by the names that `--setting-sources` has for them.
-const SOURCES: [(&str, &str); 2] = [("project", "settings.json"), ("local", "settings.local.json")];
-/// The flag that says which settings are read.
-const FLAG: &str = "--setting-sources";
-
-#[derive(Deserialize)]
-struct Settings {
-    #[serde(default)]
-    env: BTreeMap<String, Value>,
-}
+use shared::project_settings::{ProjectSettings, WITHOUT};
 
 /// Refuses the run where this client would follow the project. `switch`: whether the worker has the switch at all; an
 /// account has not, because it would keep its own login from the client.
@@ -32,55 +20,25 @@ pub fn refuse(
     arguments: &[OsString],
     switch: bool,
 ) -> Result<()> {
-    let read = sources(arguments);
-    for (source, file) in SOURCES {
-        if read.as_ref().is_some_and(|read| !read.split(',').any(|one| one.trim() == source)) {
-            continue;
-        }
-        let path = directory.join(".claude").join(file);
-        let mut names = redirecting(&path, env);
-        if !switch {
-            // Which of Anthropic's models an account works with is no detour.
-            names.retain(|name| !name.contains("MODEL"));
-        }
-        // Hundreds of megabytes are only searched here, where it matters.
-        if names.is_empty() || (switch && claude::knows(program, MANAGED_BY_HOST) == Some(true)) {
-            continue;
-        }
-        let what =
-            format!("this Claude Code may let the project set {} for the worker, in", names.join(", "));
-        let first = if switch { "update Claude Code" } else { "do this with a provider's worker" };
-        let hint =
-            format!("{first}, take it out of the file, or leave the project's settings out: {FLAG} user");
-        return Err(Error::new(Exit::Config, what).at(&path).hint(hint));
-    }
-    Ok(())
-}
-
-/// The variables in the file that differ from the worker's. What the client cannot read either is no danger.
-fn redirecting(path: &Path, env: &ChildEnv) -> Vec<String> {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    let Ok(settings) = serde_json::from_slice::<Settings>(&bytes) else { return Vec::new() };
     let same = |name: &str, value: &Value| {
         let own = env.variables().find(|(own, _)| *own == OsStr::new(name));
         own.is_some_and(|(_, own)| value.as_str().is_some_and(|value| own == OsStr::new(value)))
     };
-    let elsewhere = settings.env.iter().filter(|(name, value)| redirects(name) && !same(name, value));
-    elsewhere.map(|(name, _)| shared::flatten::flatten(name, 80)).collect()
-}
-
-/// Which settings the arguments ask for; nothing when all are read.
-fn sources(arguments: &[OsString]) -> Option<String> {
-    let mut words = arguments.iter().map(|word| word.to_string_lossy());
-    let mut asked = None;
-    while let Some(word) = words.next() {
-        if word == FLAG {
-            asked = words.next().map(std::borrow::Cow::into_owned);
-        } else if let Some(value) = word.strip_prefix(FLAG).and_then(|rest| rest.strip_prefix('=')) {
-            asked = Some(value.to_owned());
+    // Which of Anthropic's models an account works with is no detour.
+    let matters = |name: &str| switch || !name.contains("MODEL");
+    for settings in ProjectSettings::of(directory, arguments) {
+        let leads = |name: &str, value: &Value| redirects(name) && matters(name) && !same(name, value);
+        // Hundreds of megabytes are only searched here, where it matters.
+        let Some(told) = settings.leading(leads) else { continue };
+        if switch && claude::knows(program, MANAGED_BY_HOST) == Some(true) {
+            continue;
         }
+        let what = format!("this Claude Code may follow a project that {told}, in");
+        let first = if switch { "update Claude Code" } else { "do this with a provider's worker" };
+        let hint = format!("{first}, take it out of the file, or {WITHOUT}");
+        return Err(Error::new(Exit::Config, what).at(&settings.path).hint(hint));
     }
-    asked
+    Ok(())
 }
 
 #[cfg(test)]
@@ -120,12 +78,5 @@ mod tests {
         };
         assert!(refused(SETTINGS) && refused(r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "k"}}"#));
         assert!(!refused(r#"{"env": {"ANTHROPIC_MODEL": "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL": "m"}}"#));
-    }
-
-    #[test]
-    fn settings_that_are_not_read_redirect_nobody() {
-        assert!(!refused("an old one", &["--setting-sources", "user"]));
-        assert!(!refused("an old one", &["--setting-sources=user,local"]));
-        assert!(refused("an old one", &["--setting-sources=user,project"]));
     }
 }

@@ -65,6 +65,18 @@ fn nothing_of_a_trapped_parent_reaches_the_worker() {
 }
 
 #[test]
+fn a_companys_proxy_stands_before_no_server_of_this_machine() {
+    let stage = Stage::with_demo();
+    // Whoever believed the variables would find a proxy that refuses everything.
+    let proxy = support::Provider::setup().keys(["nobodys"]).start();
+    let run = stage.spawn("demo").args(["-p", "#say past the proxy", "--model", "sonnet"]);
+    let run =
+        ["HTTPS_PROXY", "HTTP_PROXY", "http_proxy"].iter().fold(run, |run, name| run.var(*name, proxy.url()));
+    run.var("NO_PROXY", ".corp.example").run().ok().stdout_has("past the proxy");
+    assert!(proxy.requests().is_empty(), "{:?}", proxy.requests());
+}
+
+#[test]
 fn an_explained_environment_is_the_real_one_with_its_secrets_masked() {
     let stage = Stage::with_demo();
     let explained = hostile(stage.spawn("demo").args(["--explain", "-p", "x"])).run().ok();

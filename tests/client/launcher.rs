@@ -25,6 +25,7 @@ fn one_command_runs_the_session_with_its_login_and_the_roles_as_agents() {
     stage.world.write(".claude/.credentials.json", login.to_string());
     stage.world.set_mode(".claude/.credentials.json", 0o600);
     stage.world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
+    let refusing = Provider::setup().keys(["nobodys"]).start();
     let prompt = "#agent mo-explorer <<END\n#say found by the explorer\nEND";
     let output = stage
         .world
@@ -32,6 +33,9 @@ fn one_command_runs_the_session_with_its_login_and_the_roles_as_agents() {
         .args(["exec", "--", "claude", "-p", prompt, "--output-format", "json"])
         .args(["--permission-mode", "bypassPermissions"])
         .var("ANTHROPIC_API_KEY", "a-key-that-must-not-win")
+        // The way to the gateway leads through no company's proxy: it would see the login.
+        .var("HTTPS_PROXY", refusing.url())
+        .var("HTTP_PROXY", refusing.url())
         .var("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
         .run()
         .ok();
@@ -52,6 +56,9 @@ fn one_command_runs_the_session_with_its_login_and_the_roles_as_agents() {
             "{all}"
         );
     }
+    // What the client itself says to Anthropic goes its way, in a tunnel.
+    let seen = refusing.requests();
+    assert!(seen.iter().all(|request| request.method == "CONNECT"), "{seen:?}");
     // The agents are this session's only.
     assert!(!stage.world.path(".claude/agents").exists());
     stage.world.command(env!("CARGO_BIN_EXE_mo-proxy")).args(["stop", "--now"]).run().ok();

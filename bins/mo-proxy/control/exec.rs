@@ -16,7 +16,9 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::file;
 use shared::flatten::flatten;
+use shared::no_proxy;
 use shared::role;
+use shared::sibling;
 use shared::world::World;
 
 use super::found::Found;
@@ -102,7 +104,8 @@ fn dress(world: &World, matches: &Matches, found: &Found, command: &mut Command)
     command
         .env(BASE_URL, format!("http://{}", found.announced.address))
         .env(HEADERS, headers)
-        .env(TOOL_SEARCH, "true");
+        .env(TOOL_SEARCH, "true")
+        .envs(no_proxy::for_loopback(&world.env));
 }
 
 /// The roles of this project and the user as agents, unless the caller brings agents.
@@ -162,8 +165,7 @@ fn log(world: &World) -> Result<PathBuf> {
 
 /// Starts one that outlives this session, in a group of its own.
 fn start(log: &Path, flags: &[&str]) -> Result<Child> {
-    let own = std::env::current_exe()
-        .map_err(|error| Error::new(Exit::Bug, "cannot tell where this program lies").because(&error))?;
+    let own = sibling::own()?;
     let open = |append: bool| -> std::io::Result<File> {
         OpenOptions::new().create(true).append(append).write(true).truncate(!append).mode(0o600).open(log)
     };

@@ -13,6 +13,7 @@ use shared::dispatches;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::record::{Record, Status};
+use shared::sibling;
 use shared::world::World;
 
 use super::stop::settled;
@@ -40,8 +41,7 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
             thread::sleep(PAUSE);
         }
     }
-    let own = std::env::current_exe()
-        .map_err(|error| Error::new(Exit::Bug, "cannot tell where this program lies").because(&error))?;
+    let own = sibling::own()?;
     let error = Command::new(&own)
         .args([record.worker.as_str(), "--resume", session])
         .current_dir(place(&record)?)

@@ -10,6 +10,7 @@ use shared::dispatch_id::DispatchId;
 use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
+use shared::sibling;
 use shared::world::World;
 
 use super::prompt;
@@ -33,7 +34,7 @@ pub fn start(world: &World, task: &Task) -> Result<Exit> {
         |error: &std::io::Error| Error::new(Exit::CouldNot, "cannot go on in the background").because(error);
     let text = prompt::read(&task.source)?;
     let id = task.id.clone().unwrap_or_else(|| DispatchId::new(world.clock.now()));
-    let mut command = itself(&failed)?;
+    let mut command = itself()?;
     command.arg(task.worker.as_str());
     command.args(task.given_but(&["detach", "task", "id", "progress"]));
     command.args(["--task", "-", "--progress", "none", "--id", id.as_str()]);
@@ -80,9 +81,8 @@ pub fn ready(world: &World) {
     let _ = world.say.line(READY);
 }
 
-fn itself(failed: &dyn Fn(&std::io::Error) -> Error) -> Result<Command> {
-    let program = std::env::current_exe().map_err(|error| failed(&error))?;
-    let mut command = Command::new(program);
+fn itself() -> Result<Command> {
+    let mut command = Command::new(sibling::own()?);
     command.arg0("mo-spawn");
     Ok(command)
 }
