@@ -76,9 +76,7 @@ fn everything_killed_at_once_is_told_as_lost_and_nobody_is_signalled_by_number()
     begun(&house, 1);
     let row = wait_for("its record", || records(&house).into_iter().find(|row| row["state"] == "running"));
     let id = row["id"].as_str().expect("an id").to_owned();
-    for (pid, _) in house.world.processes() {
-        let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
-    }
+    house.world.power_cut();
     house.nothing_is_left();
     let rows = records(&house);
     assert_eq!(rows[0]["state"], "lost", "{rows:#?}");

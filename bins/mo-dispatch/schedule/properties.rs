@@ -235,6 +235,7 @@ fn a_full_window_of_one_model_blocks_that_model_alone() {
 
 /// What one choice takes is shown by `make bench`, which runs this with its output.
 #[test]
+#[expect(clippy::print_stdout, reason = "a figure for `make bench`")]
 fn the_least_busy_of_a_thousand_is_taken() {
     let workers: Vec<Candidate> = (0..1_000)
         .map(|number| Candidate {
