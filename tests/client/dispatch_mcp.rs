@@ -20,7 +20,8 @@ impl Stage {
 
     /// One turn of the manager that calls a tool of ours and repeats what it said.
     pub(crate) fn calling(&self, tool: &str, arguments: &Value) -> support::Run {
-        self.session(&format!("#mcp {tool} {arguments}\n#report"))
+        // Two clients after each other at least, and more where accounts are asked for their usage.
+        self.session(&format!("#mcp {tool} {arguments}\n#report")).patience(Duration::from_secs(240))
     }
 }
 
@@ -66,7 +67,7 @@ fn a_batch_of_eight_over_three_workers_comes_back_in_one_digest() {
     let tasks: Vec<Value> = (0..8)
         .map(|number| json!({"title": format!("part {number}\u{1b}[2J"), "prompt": format!("#write part{number}.txt x\n#say made part {number}"), "permission_mode": "bypassPermissions"}))
         .collect();
-    stage.calling("dispatch_tasks", &json!({"tasks": tasks})).patience(Duration::from_secs(240)).run().ok();
+    stage.calling("dispatch_tasks", &json!({"tasks": tasks})).run().ok();
     let said = data(&stage);
     assert_eq!(said["counts"], json!({"done": 8}), "{said:#}");
     let rows = said["tasks"].as_array().expect("tasks");
@@ -121,7 +122,7 @@ fn a_long_result_of_odd_letters_reaches_the_model_whole() {
 }
 
 /// A session that is spoken to in frames and stays open.
-fn open_session(stage: &Stage, variables: &[(&str, &str)]) -> Running {
+pub(crate) fn open_session(stage: &Stage, variables: &[(&str, &str)]) -> Running {
     let words = [
         "-p",
         "--input-format",
@@ -136,7 +137,7 @@ fn open_session(stage: &Stage, variables: &[(&str, &str)]) -> Running {
     variables.iter().fold(session, |session, (name, value)| session.var(*name, *value)).spawn()
 }
 
-fn say(session: &mut Running, prompt: &str) {
+pub(crate) fn say(session: &mut Running, prompt: &str) {
     let frame = json!({"type": "user", "message": {"role": "user", "content": prompt}, "parent_tool_use_id": null, "session_id": ""});
     session.write(format!("{frame}\n").as_bytes());
 }
@@ -218,10 +219,10 @@ fn a_session_that_is_told_to_end_leaves_no_worker_but_the_detached_one() {
 #[test]
 fn progress_keeps_a_silent_call_alive_past_the_clients_idle_limit() {
     let stage = Stage::with_demo();
-    // The client looks every 30 seconds, and gives a call up that said nothing for 20.
+    // The client looks every 30 seconds, and gives a call up that said nothing for 25; a word comes every 15.
     let call = json!({"title": "slow", "prompt": "#slow 45000\n#say late"});
-    let run = stage.calling("dispatch_task", &call).var("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "20000");
-    run.patience(Duration::from_secs(120)).run().ok();
+    let run = stage.calling("dispatch_task", &call).var("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "25000");
+    run.run().ok();
     let said = data(&stage);
     assert_eq!(
         (&said["status"], &said["report"]),
@@ -234,19 +235,18 @@ fn progress_keeps_a_silent_call_alive_past_the_clients_idle_limit() {
 #[test]
 fn a_call_in_the_background_is_delivered_when_it_ends() {
     let stage = Stage::with_demo();
-    let slowly = |request: &Request| request.prompt().0.contains("work slowly");
-    stage.workers.on(move |request| {
-        slowly(request).then(|| support::Answer::say("delivered late").slow(Duration::from_secs(6)))
-    });
     let mut session = open_session(
         &stage,
         &[("CLAUDE_AUTO_BACKGROUND_TASKS", "1"), ("CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS", "1500")],
     );
-    let call = json!({"title": "slow", "prompt": "work slowly"});
+    // It ends when the test lets it, and not before.
+    let slowly = "#bash until [ -e open ]; do sleep 0.1; done\n#say delivered late";
+    let call = json!({"title": "slow", "prompt": slowly, "permission_mode": "bypassPermissions"});
     say(&mut session, &format!("#mcp dispatch_task {call}\n#say meanwhile\n#say heard"));
     session.wait_for_stdout("meanwhile");
     let answered = stage.tool_results().iter().any(|result| result.contains("delivered late"));
     assert!(!answered, "the call did not go to the background");
+    stage.world.write("open", "");
     wait_until("the result to reach the model", || stage.manager_read().contains("delivered late"));
     session.close_stdin();
     session.wait();

@@ -166,8 +166,8 @@ impl Stage {
     }
 }
 
-/// How long the last children of an ended run may take to be gone.
-const SETTLING: Duration = Duration::from_secs(10);
+/// How long the last children of an ended run may take to be gone: they are asked, given time, and then killed.
+const SETTLING: Duration = Duration::from_secs(60);
 
 /// What hooks said in a run with `--output-format stream-json --verbose --include-hook-events`: the event, its exit
 /// code, its standard output.

@@ -1,7 +1,13 @@
 //! An MCP client for the tests: speaks lines to the real server, and waits for what it answers.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use support::{Running, World, wait_for};
+use support::patience::within;
+use support::{Running, World};
+
+/// How long a call may take: two hundred tasks take their time where the machine is busy.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A session with the server.
 pub(crate) struct Client {
@@ -100,9 +106,9 @@ impl Client {
     /// Waits for the answer to this request.
     #[track_caller]
     pub(crate) fn answer(&self, id: u64) -> Value {
-        wait_for(&format!("the answer to request {id}; stderr: {}", self.server.stderr()), || {
-            self.answered(id)
-        })
+        let answer = within(PATIENCE, || self.answered(id));
+        assert!(answer.is_some(), "no answer to request {id}; stderr: {}", self.server.stderr());
+        answer.unwrap_or_default()
     }
 
     /// Waits for the result of this call.

@@ -39,7 +39,7 @@ fn a_session_that_ends_leaves_no_worker() {
         } else {
             client.server.wait().ok();
         }
-        assert!(house.world.processes().is_empty(), "{how}: {:#?}", house.world.processes());
+        house.nothing_is_left();
         let rows = records(&house);
         assert!(rows.len() == 3 && rows.iter().all(|row| row["status"] == "cancelled"), "{how}: {rows:#?}");
         assert_eq!(

@@ -23,6 +23,7 @@ say() {
 }
 over() { printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"%s"}\n' "$1" "$session"; }
 limit() { printf '{"type":"rate_limit_event","rate_limit_info":%s}\n' "$1"; }
+gated() { gate=${line##*\#gate } gate=${gate%%[!a-z]*}; while [ ! -e "$HOME/$gate" ]; do sleep 0.02; done; }
 while IFS= read -r line; do
   case $line in *'"type":"user"'*) ;; *) continue;; esac
   printf '{"type":"system","subtype":"init","session_id":"%s","claude_code_version":"2.1.332"}\n' "$session"
@@ -32,14 +33,14 @@ while IFS= read -r line; do
     *'#crash'*) echo "- $MO_WORKER $$" >>"$log"; kill -9 $$;;
     *'#exit'*) echo 'it broke' >&2; exit 3;;
     *'#quota'*) case " $(cat "$HOME/quota" 2>/dev/null) " in *" $MO_WORKER "*)
-        limit '{"status":"rejected","rateLimitType":"five_hour","resetsAt":1796200000}'
+        limit '{"status":"rejected","rateLimitType":"five_hour","resetsAt":4000000000}'
         printf '{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"limit","session_id":"%s"}\n' "$session"
         exit 1;; esac;;
     *'#overage'*) case " $(cat "$HOME/quota" 2>/dev/null) " in *" $MO_WORKER "*)
         limit '{"status":"allowed","rateLimitType":"five_hour","isUsingOverage":true,"overageEnabled":true}'
-        sleep 600 & wait;; esac;;
+        say 1 billed; gated;; esac;;
     *'#hang'*) say 1 hanging; sleep 600 & wait;;
-    *'#gate'*) gate=${line##*\#gate } gate=${gate%%[!a-z]*}; say 1 waiting; while [ ! -e "$HOME/$gate" ]; do sleep 0.02; done;;
+    *'#gate'*) say 1 waiting; gated;;
   esac
   words=done
   case $line in *'#say '*) words=${line##*\#say } words=${words%%[!a-zA-Z0-9 ]*};; esac

@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::house::House;
 
 /// The reset that the miniature names.
-const RESET: &str = "2026-12-02T08:26:40Z";
+const RESET: &str = "2096-10-02T07:06:40Z";
 
 fn worker<'a>(workers: &'a Value, name: &str) -> &'a Value {
     let rows = workers["workers"].as_array().expect("workers");
@@ -77,7 +77,8 @@ fn a_run_that_begins_to_be_billed_is_stopped_and_moves_on() {
     house.set("a", "preferred", "true");
     house.world.write("quota", "a");
     let mut client = Client::ready(&house.world);
-    let result = client.call("dispatch_task", json!({"title": "t", "prompt": "#overage\n#say for free"}));
+    let result =
+        client.call("dispatch_task", json!({"title": "t", "prompt": "#overage\n#gate never\n#say for free"}));
     let data = &result["structuredContent"];
     assert_eq!((&data["status"], &data["worker"]), (&json!("done"), &json!("b")), "{data:#}");
     let first = &data["attempts"][0];
@@ -96,18 +97,15 @@ fn where_the_user_allows_it_a_billed_run_goes_on() {
     house.world.write("quota", "a");
     house.settings("{\"overage\": \"allow\"}");
     let mut client = Client::ready(&house.world);
-    let call = client.begin("dispatch_task", &json!({"title": "t", "prompt": "#overage"}));
-    wait_until("it to run", || !house.log().is_empty());
-    // It works on; only its caller ends it.
-    let id = client.data("list_tasks", json!({"state": "open"}))["tasks"][0]["id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
-    wait_until("its limits to be told", || {
-        client.data("task_status", json!({"id": id}))["state"] == "running"
+    let call = client
+        .begin("dispatch_task", &json!({"title": "t", "prompt": "#overage\n#gate open\n#say at a price"}));
+    // What it says after the event was heard after it: whatever was to stop it has been told to.
+    wait_until("the event to have been heard", || {
+        client.data("task_messages", json!({}))["messages"][0]["text"] == "billed"
     });
-    client.data("task_cancel", json!({"id": id}));
-    assert_eq!(client.result(call)["structuredContent"]["status"], "cancelled");
+    house.open("open");
+    let data = client.result(call)["structuredContent"].clone();
+    assert_eq!((&data["status"], &data["report"]), (&json!("done"), &json!("at a price")), "{data:#}");
     client.leave().ok();
     house.nothing_is_left();
 }

@@ -171,6 +171,11 @@ fn a_running_worker_takes_messages_and_is_heard() {
     let status = client.data("task_status", json!({"id": id}));
     assert_eq!((&status["state"], &status["worker"]), (&json!("running"), &json!("glm")), "{status:#}");
     let told = client.begin("task_message", &json!({"id": id, "text": "#say second"}));
+    // It ends its turn when it has heard it and not before: the message has to be on its way first.
+    wait_until("the message to be taken", || {
+        let said = client.data("task_messages", json!({}));
+        said["messages"].as_array().is_some_and(|all| all.iter().any(|one| one["from"] == "caller"))
+    });
     house.open("open");
     let told = client.result(told);
     assert_eq!(

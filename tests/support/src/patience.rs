@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a test waits before it calls a thing stuck: far above what a loaded machine needs, far below a hang.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The first pause between two looks; it grows to `LONGEST_PAUSE`.
 const FIRST_PAUSE: Duration = Duration::from_micros(300);
