@@ -12,6 +12,7 @@ mod accounts_move;
 mod best_of;
 mod console;
 mod dispatch;
+mod dispatch_credit;
 mod dispatch_mcp;
 mod dispatch_moves;
 mod doctor;
