@@ -14,6 +14,7 @@ mod console;
 mod dispatch;
 mod dispatch_credit;
 mod dispatch_mcp;
+mod dispatch_money;
 mod dispatch_moves;
 mod doctor;
 mod ending;

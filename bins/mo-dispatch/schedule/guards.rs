@@ -27,15 +27,17 @@ pub enum Spending {
 }
 
 impl Spending {
-    /// Why the run must stop; nothing where its guard is open.
+    /// Why the run must stop, and what would let it go on; nothing where its guard is open.
     pub fn stops(&self, guards: Guards) -> Option<String> {
         match self {
             Self::Overage if !guards.overage.is_open() => {
-                Some("the plan's window ran out while it worked, and going on would be billed".to_owned())
+                let why = "the plan's window ran out while it worked, and going on would be billed: \
+                           the guard `overage` is not `allow`";
+                Some(why.to_owned())
             }
-            Self::Frontier(model) if !guards.frontier.is_open() => {
-                Some(format!("{model} answered, which is billed per use"))
-            }
+            Self::Frontier(model) if !guards.frontier.is_open() => Some(format!(
+                "{model} answered, which is billed per use: the guard `frontier` is not `allow`"
+            )),
             _ => None,
         }
     }

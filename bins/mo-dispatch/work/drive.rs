@@ -20,6 +20,7 @@ use crate::schedule::next::{Ended, Next, next, resumes};
 use crate::work::command::Command;
 use crate::work::hub::Hub;
 use crate::work::leases::{Lease, Leases};
+use crate::work::live::Live;
 use crate::work::picture;
 use crate::work::run::{self, Course, Finished};
 use crate::work::task::{Stage, Stop, Task};
@@ -43,9 +44,13 @@ pub async fn once(hub: Arc<Hub>, id: String, worker: String) {
     let began = hub.world.clock.now();
     let Some(task) = hub.task(&id) else { return };
     let run = next_run(&hub, &task, began);
-    if task.runs.last() != Some(&run) {
-        hub.update(&id, |task| task.runs.push(run.clone()));
-    }
+    hub.update(&id, |task| {
+        // What a run before it used stands in that one's record.
+        task.live = Live::default();
+        if task.runs.last() != Some(&run) {
+            task.runs.push(run.clone());
+        }
+    });
     let prepared = prepare(&hub, &task, &worker, &run);
     let (finished, resumed) = match prepared {
         Ok(Prepared { course, words, resumed }) => {
@@ -153,11 +158,12 @@ fn after(
     finished: Finished,
     resumed: bool,
 ) {
+    let config = DispatchConfig::load(&hub.world.paths).unwrap_or_default();
     let told = finished.record.or_else(|| close::of_run(hub, run));
     let ran = told.as_ref().is_some_and(|record| record.status.is_some_and(Status::is_final));
     let no_place = !ran && finished.exit == Some(i32::from(Exit::Busy.code())) && task.stop.is_none();
     let record = match told {
-        Some(record) if ran => outcome(hub, task, record),
+        Some(record) if ran => outcome(hub, task, record, config.daily_usd),
         _ if no_place => Record::default(),
         _ => unended(hub, task, run, &finished.complaints, now),
     };
@@ -168,9 +174,8 @@ fn after(
         resets_at: finished.resets_at.or_else(|| record.resets_at.as_deref().and_then(|at| at.parse().ok())),
         no_place,
         guarded: matches!(task.stop, Some(Stop::Guarded(_))),
-        cancelled: matches!(task.stop, Some(Stop::Cancelled | Stop::OverBudget(_))),
+        cancelled: matches!(task.stop, Some(Stop::Cancelled | Stop::Frontier(_) | Stop::OverBudget(_))),
     };
-    let config = DispatchConfig::load(&hub.world.paths).unwrap_or_default();
     let follows = next(&ended, SignedDuration::from_mins(i64::from(config.cooldown_minutes)), now);
     if let Next::Elsewhere { cooling_until: Some(until) } = follows {
         cool(hub, worker, until, record.error.as_ref());
@@ -195,25 +200,42 @@ fn after(
             task.stage = Stage::Ended;
         }
     });
+    if let Some(cap) = config.daily_usd {
+        spent::bound(hub, cap, now);
+    }
 }
 
 /// The record with the reason that only we know: why it was stopped.
-fn outcome(hub: &Hub, task: &Task, mut record: Record) -> Record {
-    let (status, kind, why) = match &task.stop {
-        Some(Stop::Guarded(why)) => (Status::Quota, "money-guard", why),
-        Some(Stop::OverBudget(why)) => (Status::OverBudget, "budget", why),
-        _ => return record,
+fn outcome(hub: &Hub, task: &Task, mut record: Record, cap: Option<f64>) -> Record {
+    // Where nobody else goes on, the caller can.
+    let on = record.resume.as_ref().map(|resume| format!("; what was done is kept, and `{resume}` goes on"));
+    let on = on.unwrap_or_default();
+    let (status, kind, text) = match &task.stop {
+        Some(Stop::Guarded(why)) => (Status::Quota, "money-guard", why.clone()),
+        Some(Stop::Frontier(why)) => (Status::Denied, "money-guard", format!("{why}{on}")),
+        Some(Stop::OverBudget(why)) => (Status::OverBudget, "budget", format!("{why}{on}")),
+        _ => match cap.filter(|_| used_the_days_rest(task, &record)) {
+            Some(cap) => (Status::OverBudget, "budget", format!("{}{on}", spent::all(cap))),
+            None => return record,
+        },
     };
     // Ended by itself before the stop reached it.
-    if record.status != Some(Status::Cancelled) {
+    if record.status != Some(Status::Cancelled) && !used_the_days_rest(task, &record) {
         return record;
     }
     record.status = Some(status);
-    record.error = Some(Failure { kind: kind.to_owned(), text: why.clone() });
+    record.error = Some(Failure { kind: kind.to_owned(), text });
     if let Some(path) = close::last_path(hub, task) {
         let _ = record.write(&path);
     }
     record
+}
+
+/// Whether the money that it ended at was what was left of the day's, and not its own.
+fn used_the_days_rest(task: &Task, record: &Record) -> bool {
+    let is_money = record.error.as_ref().is_some_and(|error| error.kind == "money");
+    let own = task.spec.budget_usd;
+    is_money && own.is_none_or(|own| record.cost_usd.is_some_and(|cost| cost < own))
 }
 
 /// The record of a run that ended without closing it: it never began, or it was killed.

@@ -74,14 +74,14 @@ fn look(hub: &Arc<Hub>) -> Result<Option<Duration>> {
     let mut leases = Leases::open(&hub.world.paths)?;
     let mut seen = picture::take(&hub.world.paths, &leases, now)?;
     ask_unknown(hub, &waiting, &mut seen, now);
-    let left =
-        config.as_ref().ok().and_then(|config| config.daily_usd).map(|cap| cap - spent::today(hub, now));
+    let cap = config.as_ref().ok().and_then(|config| config.daily_usd);
+    let reached = cap.filter(|cap| spent::today(hub, now) >= *cap);
     let mut waits = false;
     for task in waiting {
         let turn = match &config {
             // A settings file with a mistake allows nothing at all.
             Err(error) => Turn::Ends(Status::Failed, "settings", error.to_string()),
-            Ok(config) => turn(hub, &task, &seen, Guards::from(config), left, now),
+            Ok(config) => turn(hub, &task, &seen, Guards::from(config), reached, now),
         };
         match turn {
             Turn::Goes(worker) => {
@@ -119,7 +119,7 @@ fn look(hub: &Arc<Hub>) -> Result<Option<Duration>> {
     Ok(waits.then_some(LOOK))
 }
 
-fn turn(hub: &Hub, task: &Task, seen: &[Seen], guards: Guards, left: Option<f64>, now: Timestamp) -> Turn {
+fn turn(hub: &Hub, task: &Task, seen: &[Seen], guards: Guards, reached: Option<f64>, now: Timestamp) -> Turn {
     if task.stop.is_some() {
         return Turn::Ends(Status::Cancelled, "cancelled", "it was cancelled before it began".to_owned());
     }
@@ -149,12 +149,8 @@ fn turn(hub: &Hub, task: &Task, seen: &[Seen], guards: Guards, left: Option<f64>
     if task.not_before.is_some_and(|at| at > now) {
         return Turn::Waits("its worker had no place; another try follows".to_owned());
     }
-    if left.is_some_and(|left| left <= 0.0) {
-        return Turn::Ends(
-            Status::OverBudget,
-            "budget",
-            "what all dispatches of a day may cost is spent (`daily_usd`)".to_owned(),
-        );
+    if let Some(cap) = reached {
+        return Turn::Ends(Status::OverBudget, "budget", spent::all(cap));
     }
     let wish = task.spec.wish(&task.failed);
     let candidates: Vec<_> = seen.iter().map(|one| one.candidate.clone()).collect();

@@ -177,11 +177,8 @@ fn take(hub: &Arc<Hub>, course: &Course, finished: &mut Finished, line: &str) {
             if course.anthropic && is_frontier_model(&model) {
                 guard(hub, course, &Spending::Frontier(model));
             }
-            if let Some(cap) = course.daily_usd
-                && spent::today(hub, now) >= cap
-            {
-                let why = format!("what all dispatches of a day may cost is spent (`daily_usd` {cap})");
-                hub.stop(std::slice::from_ref(&course.id), &Stop::OverBudget(why));
+            if let Some(cap) = course.daily_usd {
+                spent::bound(hub, cap, now);
             }
         }
         kind => note(hub, course, &kind),
@@ -200,7 +197,11 @@ fn note(hub: &Hub, course: &Course, kind: &Kind) {
 
 fn guard(hub: &Hub, course: &Course, spending: &Spending) {
     if let Some(why) = spending.stops(course.guards) {
-        hub.stop(std::slice::from_ref(&course.id), &Stop::Guarded(why));
+        let stop = match spending {
+            Spending::Overage => Stop::Guarded(why),
+            Spending::Frontier(_) => Stop::Frontier(why),
+        };
+        hub.stop(std::slice::from_ref(&course.id), &stop);
     }
 }
 

@@ -13,7 +13,7 @@ use shared::ledger::usage::Usage;
 use shared::record::Tokens;
 
 use crate::work::hub::Hub;
-use crate::work::task::Stage;
+use crate::work::task::{Stage, Stop};
 
 /// What of a record tells its cost; the rest is skipped unread.
 #[derive(Default, Deserialize)]
@@ -50,20 +50,39 @@ pub fn ended_today(hub: &Hub, now: Timestamp) -> f64 {
     sum
 }
 
+/// Why nothing goes on that costs money, once this cap is reached.
+pub fn all(cap: f64) -> String {
+    format!("what all dispatches of a day may cost is spent: `daily_usd` is {cap} in .dispatch/config.json")
+}
+
+/// Stops everything of this session that costs money, once this cap is reached.
+pub fn bound(hub: &Hub, cap: f64, now: Timestamp) {
+    if today(hub, now) >= cap {
+        let costly = running(hub).into_iter().filter(|(_, usd)| *usd > 0.0);
+        let ids: Vec<String> = costly.map(|(id, _)| id).collect();
+        hub.stop(&ids, &Stop::OverBudget(all(cap)));
+    }
+}
+
 /// The dispatches of this session that run, by list prices.
 pub fn at_work(hub: &Hub) -> f64 {
-    let running: Vec<(String, BTreeMap<String, Tokens>)> = {
+    running(hub).iter().map(|(_, usd)| usd).sum()
+}
+
+/// What each task at work cost until now, by its id.
+pub fn running(hub: &Hub) -> Vec<(String, f64)> {
+    let running: Vec<(String, String, BTreeMap<String, Tokens>)> = {
         let state = hub.state();
         let at_work = state.tasks.values().filter_map(|task| match &task.stage {
             Stage::Running { worker, .. } if !task.live.usage.is_empty() => {
-                Some((worker.clone(), task.live.usage.clone()))
+                Some((task.id.to_string(), worker.clone(), task.live.usage.clone()))
             }
             _ => None,
         });
         at_work.collect()
     };
     if running.is_empty() {
-        return 0.0;
+        return Vec::new();
     }
     let (costs, _) = Costs::load(&hub.world);
     let of_model = |worker: &str, model: &str, tokens: &Tokens| {
@@ -76,8 +95,9 @@ pub fn at_work(hub: &Hub) -> f64 {
         };
         costs.of(worker, model, &usage).map_or(0.0, shared::money::Money::dollars)
     };
-    let of_task = |(worker, usage): &(String, BTreeMap<String, Tokens>)| -> f64 {
-        usage.iter().map(|(model, tokens)| of_model(worker, model, tokens)).sum()
+    let of_task = |(id, worker, usage): (String, String, BTreeMap<String, Tokens>)| {
+        let usd = usage.iter().map(|(model, tokens)| of_model(&worker, model, tokens)).sum();
+        (id, usd)
     };
-    running.iter().map(of_task).sum()
+    running.into_iter().map(of_task).collect()
 }

@@ -50,8 +50,10 @@ pub struct Try {
 pub enum Stop {
     /// Its caller wants it.
     Cancelled,
-    /// It would cost money that it may not; why.
+    /// It would cost money past its worker's plan; why. Another worker may do it.
     Guarded(String),
+    /// It uses a model that nobody may use for it; why.
+    Frontier(String),
     /// The day's money is spent.
     OverBudget(String),
 }
