@@ -1,12 +1,14 @@
 //! mo-dispatch inside the real Claude Code: the plugin registers it, the model sees its tools and calls them, and what
 //! happens to the call and the session happens to the workers.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::provider::Request;
 use support::{Provider, Running, wait_until};
 
+use crate::accounts::{LOGIN, account, known, several};
 use crate::stage::{MODEL, Stage, WORKER_KEY, dist};
 
 /// How Claude Code names the plugin's tools.
@@ -59,11 +61,14 @@ fn the_model_sees_the_dispatch_tools_at_once() {
 }
 
 #[test]
-fn a_batch_of_eight_over_three_workers_comes_back_in_one_digest() {
+fn a_batch_of_eight_over_two_providers_and_an_account_comes_back_in_one_digest() {
     let stage = Stage::with_demo();
     let other = Provider::setup().keys([WORKER_KEY]).models([MODEL]).start();
     stage.worker("kimi", &other, WORKER_KEY);
-    stage.worker("glm-2", &other, WORKER_KEY);
+    let plan = Provider::setup().keys([LOGIN]).start();
+    account(&stage, "own", ".claude-own", &plan);
+    several(&stage);
+    known(&stage, "own", 10.0, "off");
     let tasks: Vec<Value> = (0..8)
         .map(|number| json!({"title": format!("part {number}\u{1b}[2J"), "prompt": format!("#write part{number}.txt x\n#say made part {number}"), "permission_mode": "bypassPermissions"}))
         .collect();
@@ -79,14 +84,18 @@ fn a_batch_of_eight_over_three_workers_comes_back_in_one_digest() {
         assert!(stage.world.path(format!("part{number}.txt")).exists());
     }
     let by = |name: &str| rows.iter().filter(|row| row["worker"] == name).count();
-    assert!([by("demo"), by("kimi"), by("glm-2")].iter().all(|count| (2..=4).contains(count)), "{said:#}");
+    assert!([by("demo"), by("kimi"), by("own")].iter().all(|count| (2..=4).contains(count)), "{said:#}");
     // Credited to the session and the very call.
     for record in stage.records() {
         assert!(record["tool_use_id"].as_str().is_some_and(|id| !id.is_empty()), "{record:#}");
         assert!(record["manager_session"].as_str().is_some_and(|id| id.len() == 36), "{record:#}");
     }
-    let sent = stage.workers.asked().len() + other.asked().len();
+    let sent = stage.workers.asked().len() + other.asked().len() + plan.asked().len();
     assert!(sent >= 16, "two turns each: {sent}");
+    let keys: BTreeSet<_> = plan.requests().into_iter().filter_map(|request| request.key).collect();
+    assert_eq!(keys, BTreeSet::from([LOGIN.to_owned()]), "the account uses its own login");
+    let kinds: BTreeSet<_> = stage.records().iter().map(|record| record["kind"].to_string()).collect();
+    assert_eq!(kinds.len(), 2, "{kinds:?}");
     stage.nothing_is_left();
 }
 
