@@ -119,6 +119,11 @@ impl Trouble {
         }
     }
 
+    /// Whether it lies with this provider or key, so that another worker may well do what this one could not.
+    pub fn is_the_providers(self) -> bool {
+        !matches!(self, Self::Model | Self::NotFound | Self::Request)
+    }
+
     /// The exit code of a program of ours that ends with this trouble.
     pub fn exit(self) -> Exit {
         match self {

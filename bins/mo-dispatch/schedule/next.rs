@@ -1,6 +1,7 @@
 //! What follows the end of a run: the task is over, or it moves on to another worker, with its history or without.
 
 use jiff::{SignedDuration, Timestamp};
+use shared::api_error::Trouble;
 use shared::record::Status;
 
 use super::candidate::Candidate;
@@ -52,7 +53,7 @@ pub fn next(ended: &Ended, cooldown: SignedDuration, now: Timestamp) -> Next {
         (Some(Status::Quota), _) | (_, Some("quota")) => Next::Elsewhere { cooling_until: reset() },
         _ if ended.guarded => Next::Elsewhere { cooling_until: reset() },
         // Not this worker's plan but its key, its login or its provider: others may do better, it need not rest.
-        (Some(Status::Failed), Some("key" | "login" | "overloaded" | "network" | "url")) => {
+        (Some(Status::Failed), Some(kind)) if Trouble::named(kind).is_some_and(Trouble::is_the_providers) => {
             Next::Elsewhere { cooling_until: None }
         }
         _ => Next::Over,
@@ -102,9 +103,14 @@ mod tests {
         {
             assert_eq!(follows(&ended(status, None)), Next::Over, "{status:?}");
         }
-        assert_eq!(follows(&ended(Status::Failed, Some("model"))), Next::Over);
+        // The task's own fault, or nobody's that can be told.
+        for kind in ["model", "request", "exit", "start", "timeout"] {
+            assert_eq!(follows(&ended(Status::Failed, Some(kind))), Next::Over, "{kind}");
+        }
         let moved = Next::Elsewhere { cooling_until: None };
-        assert_eq!(follows(&ended(Status::Failed, Some("key"))), moved);
+        for kind in ["key", "overloaded", "provider", "unreachable", "url"] {
+            assert_eq!(follows(&ended(Status::Failed, Some(kind))), moved, "{kind}");
+        }
         assert_eq!(follows(&Ended { no_place: true, ..Ended::default() }), Next::Again);
         let cancelled = Ended { cancelled: true, ..ended(Status::Quota, None) };
         assert_eq!(follows(&cancelled), Next::Over, "nobody wants it any more");
