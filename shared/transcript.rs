@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::api_failure::ApiFailure;
@@ -35,6 +36,8 @@ pub struct Course {
     pub version: Option<String>,
     /// What each message used; their sums are `usage`.
     pub spent: Vec<Spent>,
+    /// What the account's plan said when it last refused: a client's `rate_limit_info`.
+    pub refused: Option<Value>,
 }
 
 /// What one message used.
@@ -74,6 +77,7 @@ struct Row<'a> {
     is_api_error_message: bool,
     api_error_status: Option<u16>,
     api_error_type: Option<String>,
+    api_error_params: Option<Value>,
     /// A word where the row is an API error.
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
@@ -242,6 +246,8 @@ impl Reading {
         }
         let text = blocks.iter().filter_map(|block| block.text.as_deref()).collect::<Vec<_>>().join(" ");
         if is_main && row.is_api_error_message {
+            let said = row.api_error_params.and_then(|params| params.get("rate_limit_info").cloned());
+            self.course.refused = said.or(self.course.refused.take());
             let (status, error_type) = (row.api_error_status, row.api_error_type);
             let class = row.error.and_then(|raw| serde_json::from_str(raw.get()).ok());
             let mut error = ApiFailure { status, error_type, class, text }.completed();

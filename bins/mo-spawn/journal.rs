@@ -7,11 +7,13 @@ use shared::dispatch_id::DispatchId;
 use shared::env;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
+use shared::name::Name;
 use shared::outcome::{self, Ending};
 use shared::process;
 use shared::record::{Attempt, Process, Record, Status};
 use shared::session_files::{self, Before, Sessions};
 use shared::transcript;
+use shared::usage;
 use shared::world::World;
 
 use crate::launch::Launch;
@@ -24,6 +26,8 @@ pub struct Journal {
     path: PathBuf,
     record: Record,
     projects: PathBuf,
+    /// Whose plan it works on, where it is an account's.
+    account: Option<Name>,
     /// The session where it is known, and how long its transcripts were before.
     known: Option<(String, Before)>,
     /// Where it is not known: all sessions as they were before.
@@ -51,7 +55,8 @@ impl Journal {
         }
         record.write(&path)?;
         record.index(&world.paths, &path)?;
-        Ok(Some(Self { path, record, projects, known, all }))
+        let account = launch.worker.is_account().then(|| launch.worker.name.clone());
+        Ok(Some(Self { path, record, projects, account, known, all }))
     }
 
     /// Notes which process it is.
@@ -70,8 +75,15 @@ impl Journal {
         }
         let known = self.known.as_ref();
         let course = known.and_then(|(session, before)| transcript::read(&self.projects, session, before));
-        outcome::close(&mut self.record, ending, course, world.clock.now());
+        let now = world.clock.now();
+        let refused = course.as_ref().and_then(|course| course.refused.clone());
+        outcome::close(&mut self.record, ending, course, now);
         self.record.write(&self.path)?;
+        // Of a plan that has room the client leaves no word where nobody asked for its events; of one that refuses, in
+        // the transcript.
+        if let (Some(info), Some(name)) = (refused, &self.account) {
+            usage::note(&world.paths, name, &info, now)?;
+        }
         Ok(self.record)
     }
 }

@@ -173,6 +173,23 @@ fn usage_that_cannot_be_read_is_backed_off_and_wipes_nothing() {
 }
 
 #[test]
+fn a_run_by_hand_tells_when_its_plan_refuses() {
+    let (stage, provider) = stage();
+    account(&stage, "work", ".claude-work", &provider);
+    several(&stage);
+    let reset = now() / 1000 + 3 * 3600;
+    let run = |prompt: &str| stage.spawn("work").args(["-p", prompt]).run();
+    run(&format!("#quota five_hour {reset}")).code(1);
+    let known: Value =
+        serde_json::from_str(&stage.world.read(".claude-workers/.dispatch/usage/work.json")).expect("JSON");
+    let window = &known["reading"]["windows"][0];
+    assert_eq!((&window["name"], &window["status"]), (&json!("five_hour"), &json!("rejected")), "{known:#}");
+    let until: jiff::Timestamp = window["resets_at"].as_str().and_then(|at| at.parse().ok()).expect("a time");
+    assert_eq!(until.as_second().cast_unsigned(), reset);
+    assert_eq!(stage.record()["status"], "quota");
+}
+
+#[test]
 fn a_run_tells_its_plan_by_itself() {
     let (stage, provider) = stage();
     account(&stage, "work", ".claude-work", &provider);
