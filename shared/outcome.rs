@@ -13,7 +13,7 @@ use crate::process;
 use crate::record::{Failure, Record, Status};
 use crate::session_files::Before;
 use crate::transcript::{self, Course};
-use crate::worker::Worker;
+use crate::worker::{Kind, Worker};
 
 /// How Claude Code's process ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -46,6 +46,18 @@ pub fn decide(ending: Ending, course: Option<&Course>) -> (Status, Option<Failur
         None if course.is_some() => (Status::Done, None),
         None => (Status::Lost, failure("lost", "it ended without a word".to_owned())),
     }
+}
+
+/// What to do about how it ended, where that is known.
+pub fn what_next(record: &Record) -> Option<String> {
+    let trouble = record.error.as_ref().and_then(|error| Trouble::named(&error.kind))?;
+    let worker = &record.worker;
+    if trouble == Trouble::Key && record.kind == Kind::Account.name() {
+        return Some(format!(
+            "its login has expired or was withdrawn: `mo-worker login {worker}` logs it in"
+        ));
+    }
+    Some(trouble.what_next(worker, record.model.as_deref()))
 }
 
 fn count(number: usize, one: &str, more: &str) -> String {

@@ -1,6 +1,6 @@
 //! A run that did not end well, told in a line: Claude Code itself often says nothing on standard error.
 
-use shared::api_error::Trouble;
+use shared::outcome;
 use shared::record::{Record, Status};
 use shared::world::World;
 
@@ -22,7 +22,7 @@ pub fn tell(world: &World, record: &Record) {
             "allow it with --allowedTools 'TOOL' or --permission-mode MODE among Claude Code's arguments",
         );
     }
-    if let Some(trouble) = Trouble::named(&error.kind) {
-        world.say.hint(&trouble.what_next(&record.worker, record.model.as_deref()));
+    if let Some(next) = outcome::what_next(record) {
+        world.say.hint(&next);
     }
 }

@@ -31,6 +31,13 @@ fn stage() -> (Stage, Provider) {
     (stage, provider)
 }
 
+/// Both plans have room, as their last runs told.
+fn known_plans(stage: &Stage) {
+    for name in ["first", "second"] {
+        crate::accounts::known(stage, name, 10.0, "off");
+    }
+}
+
 /// What was asked with this login.
 fn asked(provider: &Provider, login: &str) -> Vec<Request> {
     provider.asked().into_iter().filter(|request| request.key.as_deref() == Some(login)).collect()
@@ -108,4 +115,26 @@ fn an_account_that_is_logged_out_gets_nothing_and_the_way_back_is_told() {
     stage.calling("dispatch_task", &json!({"title": "t", "prompt": "#say by the other"})).run().ok();
     assert_eq!(data(&stage)["worker"], "second");
     assert!(asked(&provider, LOGIN).is_empty() && !asked(&provider, OTHER).is_empty());
+}
+
+#[test]
+fn a_login_that_is_no_longer_good_is_told_as_one() {
+    let (stage, provider) = stage();
+    known_plans(&stage);
+    let login = stage.world.read(".claude-first/.credentials.json").replace(LOGIN, "sk-ant-oat01-expired");
+    stage.world.write(".claude-first/.credentials.json", login);
+    let task = json!({"title": "t", "prompt": "#say by the other"});
+    stage.calling("dispatch_task", &task).run().ok();
+    let said = data(&stage);
+    assert_eq!((&said["status"], &said["worker"]), (&json!("done"), &json!("second")), "{said:#}");
+    let first = &said["attempts"][0];
+    let why = first["reason"].as_str().expect("a reason");
+    assert!(first["worker"] == "first" && why.contains("mo-worker login first"), "{said:#}");
+    let named = json!({"title": "t", "prompt": "#say x", "worker": "first"});
+    stage.calling("dispatch_task", &named).run().ok();
+    let told = stage.tool_results().pop().expect("a result");
+    assert!(told.contains("failed") && told.contains("mo-worker login first"), "{told}");
+    assert!(!told.contains("mo-key"), "an account has no key: {told}");
+    assert!(asked(&provider, LOGIN).is_empty() && !asked(&provider, OTHER).is_empty());
+    stage.nothing_is_left();
 }

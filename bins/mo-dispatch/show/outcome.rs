@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use shared::flatten::{flatten, paragraphs};
+use shared::outcome::what_next;
 use shared::record::{Record, Status};
 
 use crate::show::span;
@@ -69,6 +70,7 @@ pub fn data(record: &Record, tries: &[Try], piece: &Piece, path: Option<&str>) -
     };
     if let Some(error) = &record.error {
         add("error", json!({"kind": error.kind, "text": flatten(&error.text, 2_000)}));
+        add("hint", json!(what_next(record)));
     }
     add("attempts", attempts(record, tries));
     let listed = |texts: &[String]| -> Vec<String> {
@@ -167,6 +169,9 @@ pub fn text(record: &Record, tries: &[Try], piece: &Piece, path: Option<&str>) -
     let mut text = format!("{title}: {}\n", line(record));
     if let Some(error) = &record.error {
         let _ = writeln!(text, "why: {}", flatten(&error.text, 2_000));
+    }
+    if let Some(next) = what_next(record) {
+        let _ = writeln!(text, "hint: {}", flatten(&next, 2_000));
     }
     for (at, one) in tries.iter().enumerate().filter(|_| tries.len() > 1) {
         let how = if one.resumed { ", went on with the history" } else { "" };

@@ -9,6 +9,7 @@ use shared::dispatch_id::DispatchId;
 use shared::dispatches;
 use shared::error::Result;
 use shared::file::{self, Durability};
+use shared::outcome::what_next;
 use shared::record::{Failure, Record, Status};
 
 use crate::work::hub::Hub;
@@ -143,7 +144,10 @@ pub fn tried(
         started_at,
         ended_at,
         status: record.status.unwrap_or(Status::Lost),
-        reason: record.error.as_ref().map(|error| error.text.clone()),
+        reason: record.error.as_ref().map(|error| match what_next(record) {
+            Some(next) if record.status != Some(Status::Quota) => format!("{}; {next}", error.text),
+            _ => error.text.clone(),
+        }),
         resumed,
     }
 }

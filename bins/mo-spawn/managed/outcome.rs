@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use shared::api_error::Trouble;
 use shared::digits::grouped;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -123,9 +122,8 @@ fn aside(world: &World, record: &Record, merge: Option<&str>) {
         world.say.hint(&format!("look: git diff {base}...{branch}"));
         world.say.hint(&format!("take: {merge}   (or as one commit: git merge --squash {branch})"));
     }
-    let trouble = record.error.as_ref().and_then(|error| Trouble::named(&error.kind));
-    if let Some(trouble) = trouble {
-        world.say.hint(&trouble.what_next(&record.worker, record.model.as_deref()));
+    if let Some(next) = shared::outcome::what_next(record) {
+        world.say.hint(&next);
     }
     if let (true, Some(resume)) = (record.status != Some(Status::Done), &record.resume) {
         world.say.hint(&format!("go on with it: {resume} TEXT"));
