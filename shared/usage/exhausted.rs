@@ -27,10 +27,14 @@ pub fn exhausted(reading: Option<&Reading>, model: Option<&str>, now: Timestamp)
     if reading.known(now).any(|window| applies(window, model, reading.overage) && full(window, now)) {
         return true;
     }
-    let is_known = reading
-        .known(now)
-        .any(|window| window.model.is_none() && (window.percent.is_some() || window.status.is_some()));
-    reading.overage.is_on() && !is_known
+    reading.overage.is_on() && !is_told(Some(reading), now)
+}
+
+/// Whether anybody told lately how far the plan is used. Where nobody did, work may be billed without anybody knowing
+/// it, also where it was not the last time: until an answer tells, one request is as much as may be risked.
+pub fn is_told(reading: Option<&Reading>, now: Timestamp) -> bool {
+    let says = |window: &Window| window.percent.is_some() || window.status.is_some();
+    reading.is_some_and(|reading| reading.known(now).any(|window| window.model.is_none() && says(window)))
 }
 
 /// The least that is left in percent, over the windows that such work would use; nothing when that is unknown.
@@ -53,7 +57,7 @@ pub fn refused_until(reading: &Reading, model: Option<&str>, now: Timestamp) -> 
 /// only if guessing wrong would cost money.
 fn applies(window: &Window, model: Option<&str>, overage: Overage) -> bool {
     let Some(scope) = &window.model else { return true };
-    let Some(model) = model else { return overage.is_on() };
+    let Some(model) = model else { return overage != Overage::Off };
     let (scope, model) = (scope.to_lowercase(), model.to_lowercase());
     // The family is what a display name, a tier and a model's id share: Opus, opus, claude-opus-5.
     let family = scope
@@ -122,10 +126,20 @@ mod tests {
         for overage in [Overage::Off, Overage::Unknown] {
             assert!(!spent(&reading(overage, vec![]), "opus"));
         }
+        for overage in [Overage::Enabled, Overage::InUse, Overage::Unknown] {
+            let one_model = reading(overage, vec![window("seven_day_opus", Some(99.0), None)]);
+            assert!(exhausted(Some(&one_model), None, now()), "the model is not known: {overage:?}");
+        }
+        for (percent, told) in [(None, false), (Some(10.0), true)] {
+            let reading = reading(Overage::Unknown, vec![window("five_hour", percent, None)]);
+            assert_eq!(is_told(Some(&reading), now()), told);
+        }
+        assert!(!is_told(None, now()));
         let known = reading(Overage::Enabled, vec![window("five_hour", Some(10.0), None)]);
         assert!(!spent(&known, "opus"));
         let later = Timestamp::from_second(1_800_000_000 + 1800).unwrap();
         assert!(exhausted(Some(&known), Some("opus"), later), "what is too old is unknown");
+        assert!(!is_told(Some(&known), later));
         assert!(!exhausted(None, Some("opus"), now()), "an account that was never asked is asked first");
     }
 

@@ -10,6 +10,6 @@ mod store;
 
 pub use answer::of_answer;
 pub use event::of_event;
-pub use exhausted::{exhausted, full, headroom, refused_until};
+pub use exhausted::{exhausted, full, headroom, is_told, refused_until};
 pub use reading::{FRESH, Freshness, KEPT, Overage, Reading, Window};
 pub use store::{Account, Cooling, Probing, cool, forget, lock_path, note, probed, put, read, rename};

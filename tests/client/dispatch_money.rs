@@ -87,3 +87,46 @@ fn when_the_days_cap_is_crossed_at_work_all_that_cost_money_stop() {
     server.leave();
     stage.nothing_is_left();
 }
+
+#[test]
+fn an_account_of_which_nothing_is_known_has_one_run_until_that_has_told() {
+    let stage = Stage::new();
+    let _provider = accounts_of(&stage, &["one"]);
+    let mut server = Server::start(&stage);
+    let mut number = 10;
+    let mut status = |server: &mut Server, title: &str| {
+        number += 2;
+        let rows = server.call(number, "list_tasks", &json!({"state": "open"}));
+        let row =
+            rows["tasks"].as_array().and_then(|rows| rows.iter().find(|row| row["title"] == title).cloned());
+        row.map(|row| server.call(number + 1, "task_status", &json!({"id": row["id"]}))).unwrap_or_default()
+    };
+    let task = |title: &str, plan: &str| {
+        let prompt =
+            format!("{plan}#bash touch {title}; until [ -e {title}-open ]; do sleep 0.1; done\n#say {title}");
+        json!({"title": title, "prompt": prompt, "permission_mode": "bypassPermissions"})
+    };
+    // Its answers say nothing of a plan.
+    server.begin(1, "dispatch_task", &task("first", ""));
+    wait_until("the first to work", || stage.world.path("first").exists());
+    server.begin(2, "dispatch_task", &task("second", "#plan five_hour 0.1 4000000000\n"));
+    wait_until("the second to wait, and why", || {
+        let told = status(&mut server, "second");
+        told["waiting_for"].as_str().is_some_and(|why| why.contains("one run until that has told"))
+    });
+    assert!(!stage.world.path("second").exists());
+    stage.world.write("first-open", "");
+    assert_eq!(server.answer(1)["report"], "first");
+    // Its turn comes, and its first answer tells: whoever waits need not wait for its end.
+    wait_until("the second to work", || stage.world.path("second").exists());
+    server.begin(3, "dispatch_task", &task("third", ""));
+    wait_until("the third to work beside it", || stage.world.path("third").exists());
+    stage.world.write("second-open", "");
+    stage.world.write("third-open", "");
+    assert_eq!(
+        (&server.answer(2)["report"], &server.answer(3)["report"]),
+        (&json!("second"), &json!("third"))
+    );
+    server.leave();
+    stage.nothing_is_left();
+}

@@ -87,6 +87,11 @@ impl Candidate {
         self.reading.as_ref().is_some_and(|reading| reading.overage.is_on())
     }
 
+    /// Whether it is an account of whose plan nobody told anything lately.
+    pub fn is_untold(&self, now: Timestamp) -> bool {
+        self.kind == Kind::Account && !usage::is_told(self.reading.as_ref(), now)
+    }
+
     /// Whether the model is one that is billed per use even on a plan.
     pub fn is_frontier(&self, model: &str) -> bool {
         self.anthropic && is_frontier_model(model)

@@ -95,6 +95,10 @@ pub fn judge(wish: &Wish, candidate: &Candidate, guards: Guards, now: Timestamp)
             None => Reason::Unknown,
         });
     }
+    // Its first run tells, and is stopped where it is billed: so no more than that is risked.
+    if candidate.running > 0 && !guards.overage.is_open() && candidate.is_untold(now) {
+        return Err(Reason::Untold);
+    }
     match candidate.limit {
         Some(limit) if candidate.running >= limit => Err(Reason::Full(limit)),
         _ => Ok(billed),

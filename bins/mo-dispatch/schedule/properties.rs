@@ -124,6 +124,10 @@ proptest! {
         prop_assert_eq!(billed, usage::exhausted(taken.reading.as_ref(), Some(model), now()));
         let on = taken.reading.as_ref().is_some_and(|reading| reading.overage.is_on());
         prop_assert!(!billed || (guards.overage.is_open() && on), "closed guards bill nothing");
+        // Whoever's plan is not known may have it used up, and be billed, whatever was said of that before.
+        let is_told = usage::is_told(taken.reading.as_ref(), now()) || !taken.anthropic;
+        prop_assert!(is_told || !on || guards.overage.is_open(), "unknown usage with overage on is used up");
+        prop_assert!(is_told || taken.running == 0 || guards.overage.is_open(), "one request is risked");
     }
 
     #[test]

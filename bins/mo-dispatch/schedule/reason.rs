@@ -27,6 +27,8 @@ pub enum Reason {
     UsedUp(String, Option<Timestamp>),
     /// How much of its plan is left is not known, and more than that would be billed.
     Unknown,
+    /// Nobody knows what is left of its plan, and the run that will tell has not told yet.
+    Untold,
     /// The model is billed per use.
     Frontier(String),
 }
@@ -34,7 +36,7 @@ pub enum Reason {
 impl Reason {
     /// Whether it passes with the end of something that runs.
     pub fn passes_with_a_task(&self) -> bool {
-        matches!(self, Self::Full(_) | Self::Asking)
+        matches!(self, Self::Full(_) | Self::Asking | Self::Untold)
     }
 
     /// When it passes by itself, where that is known.
@@ -64,6 +66,10 @@ impl fmt::Display for Reason {
             Self::Unknown => f.write_str(
                 "how much of its plan is left is not known, and work past the plan would be billed \
                  (overage is on, and the guard `overage` is not `allow`)",
+            ),
+            Self::Untold => f.write_str(
+                "has one run until that has told how much of its plan is left \
+                 (the guard `overage` is not `allow`)",
             ),
             Self::Frontier(model) => write!(
                 f,
