@@ -29,7 +29,7 @@ demo: dist ## one worker from preset to audited result, offline, in a temporary 
 test: ## every test that fits ten minutes, the real Claude Code included
 	cargo test --workspace --locked
 
-soak: ## the long tests: a thousand kills, ten-minute streams
+soak: ## the long tests: a thousand kills, ten-minute streams, a task that is silent for two hours (MO_SILENT_SECONDS)
 	MO_SOAK=1 cargo test --workspace --locked soak
 
 compat: ## the real-client tests on several versions of Claude Code, as a table

@@ -226,22 +226,6 @@ fn a_session_that_is_told_to_end_leaves_no_worker_but_the_detached_one() {
 }
 
 #[test]
-fn progress_keeps_a_silent_call_alive_past_the_clients_idle_limit() {
-    let stage = Stage::with_demo();
-    // The client looks every 30 seconds, and gives a call up that said nothing for 25; a word comes every 15.
-    let call = json!({"title": "slow", "prompt": "#slow 45000\n#say late"});
-    let run = stage.calling("dispatch_task", &call).var("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "25000");
-    run.run().ok();
-    let said = data(&stage);
-    assert_eq!(
-        (&said["status"], &said["report"]),
-        (&json!("done"), &json!("late")),
-        "{:#?}",
-        stage.tool_results()
-    );
-}
-
-#[test]
 fn a_call_in_the_background_is_delivered_when_it_ends() {
     let stage = Stage::with_demo();
     let mut session = open_session(

@@ -13,6 +13,7 @@ mod best_of;
 mod console;
 mod dispatch;
 mod dispatch_credit;
+mod dispatch_long;
 mod dispatch_mcp;
 mod dispatch_money;
 mod dispatch_moves;
