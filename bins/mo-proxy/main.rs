@@ -1,5 +1,6 @@
 //! mo-proxy: a local gateway: one Claude Code session, many models, the subscription's login untouched.
 
+mod hex;
 mod scan;
 mod config;
 mod route;

@@ -1,7 +1,6 @@
 //! The token: who holds it may use what the gateway holds. And the proof that an instance holds it, which
 //! gives nothing of it away, and is worth nothing at another address.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -9,6 +8,8 @@ use shared::error::Result;
 use shared::file::{self, Durability, PRIVATE};
 use shared::secret::Secret;
 use uuid::Uuid;
+
+use crate::hex;
 
 /// The longest token file.
 const CAP: u64 = 1 << 10;
@@ -51,11 +52,7 @@ impl Token {
     /// What an instance at this address answers to a challenge when it holds the token.
     pub fn proof(&self, address: &str, challenge: &str) -> String {
         let message = format!("mo-proxy\n{address}\n{challenge}");
-        let mut text = String::with_capacity(64);
-        for byte in hmac(self.0.reveal().as_bytes(), message.as_bytes()) {
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        hex::text(&hmac(self.0.reveal().as_bytes(), message.as_bytes()))
     }
 }
 
@@ -117,13 +114,12 @@ mod tests {
     #[test]
     fn the_mac_is_the_standards() {
         // RFC 4231, test cases 2 and 6.
-        let hex = |bytes: [u8; 32]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         assert_eq!(
-            hex(hmac(b"Jefe", b"what do ya want for nothing?")),
+            hex::text(&hmac(b"Jefe", b"what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
         assert_eq!(
-            hex(hmac(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First")),
+            hex::text(&hmac(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First")),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         );
     }

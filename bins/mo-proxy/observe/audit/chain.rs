@@ -6,6 +6,8 @@ use shared::audit_line::AuditLine;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 
+use crate::hex;
+
 /// What stands between a line's fields and its hash.
 const JOINT: &str = ",\"hash\":\"";
 /// What a line ends in.
@@ -46,14 +48,7 @@ pub fn open(line: &[u8]) -> Option<(AuditLine, String)> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let mut text = String::with_capacity(DIGITS);
-    for byte in digest {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-        }
-    }
-    text
+    hex::text(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]
