@@ -24,6 +24,9 @@ pub struct AuditLine {
     pub session_id: Option<String>,
     /// The client's subagent.
     pub agent_id: Option<String>,
+    /// The name of that subagent, where its prompt is one that the launcher has read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The role that was asked for.
     pub role: Option<String>,
     /// The worker whose key was used.
@@ -34,6 +37,12 @@ pub struct AuditLine {
     pub route: String,
     /// The model that the client named.
     pub model_asked: Option<String>,
+    /// The model that the agent names, where the client asked for another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_named: Option<String>,
+    /// The model that we asked for, where the upstream answered as another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_sent: Option<String>,
     /// The model that answered, by its own word, else the one we asked for.
     pub model_used: Option<String>,
     /// Its tokens; nothing where the answer told none.

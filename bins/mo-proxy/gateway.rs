@@ -7,6 +7,7 @@ use shared::clock::Clock;
 use shared::error::Result;
 use shared::world::World;
 
+use crate::agents::register;
 use crate::config::Config;
 use crate::forward::spares::Spares;
 use crate::live::Live;
@@ -126,7 +127,7 @@ fn settings(world: &World, config: &Config) -> Result<Settings> {
         config.auditing.on.then(|| world.paths.proxy().map(|folder| folder.join("audit"))).transpose()?;
     let days = u32::try_from(config.auditing.days).unwrap_or(u32::MAX);
     let keeping = Keeping { largest: config.auditing.size, days };
-    Ok(Settings { audit, keeping, limit: limit(config) })
+    Ok(Settings { audit, keeping, limit: limit(config), agents: register::path(&world.paths)? })
 }
 
 /// What a day may cost.

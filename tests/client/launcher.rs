@@ -2,7 +2,7 @@
 //! the user's folders, the login at one host, each role at its provider.
 
 use serde_json::{Value, json};
-use support::Provider;
+use support::{Provider, Run, wait_for};
 
 use crate::stage::Stage;
 
@@ -10,35 +10,58 @@ use crate::stage::Stage;
 const LOGIN: &str = "sk-ant-oat01-scripted-login";
 const GLM_KEY: &str = "0123456789abcdef.glm_KEY";
 
+/// A stage with a login of the user's and two roles at one provider.
+struct Launch {
+    stage: Stage,
+    anthropic: Provider,
+    glm: Provider,
+}
+
+impl Launch {
+    fn new() -> Self {
+        let mut stage = Stage::new();
+        let anthropic = Provider::setup().keys([LOGIN]).start();
+        let glm = Provider::setup().keys([GLM_KEY]).models(["glm-5.2"]).start();
+        let create =
+            stage.world.command(env!("CARGO_BIN_EXE_mo-worker")).args(["create", "glm", "--base-url"]);
+        create.args([&glm.url(), "--sonnet", "glm-5.2"]).run().ok();
+        stage.world.command(env!("CARGO_BIN_EXE_mo-key")).arg("glm").stdin(GLM_KEY).run().ok();
+        let config = json!({"listen": "127.0.0.1:0", "roles": {"explorer": "glm", "reviewer": "glm"}});
+        stage.world.write(".claude-workers/.proxy/config.json", config.to_string());
+        let login = json!({"claudeAiOauth": {"accessToken": LOGIN, "refreshToken": "sk-ant-ort01-scripted",
+            "expiresAt": 4_102_444_800_000_i64, "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}});
+        stage.world.write(".claude/.credentials.json", login.to_string());
+        stage.world.set_mode(".claude/.credentials.json", 0o600);
+        stage.world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
+        Self { stage, anthropic, glm }
+    }
+
+    /// One turn of `mo-proxy exec -- claude`.
+    fn turn(&self, prompt: &str) -> Run {
+        self.stage
+            .world
+            .command(env!("CARGO_BIN_EXE_mo-proxy"))
+            .args(["exec", "--", "claude", "-p", prompt, "--output-format", "json"])
+            .args(["--permission-mode", "bypassPermissions"])
+            .var("ANTHROPIC_API_KEY", "a-key-that-must-not-win")
+            .var("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+    }
+
+    /// Ends the gateway that was started.
+    fn end(&self) {
+        self.stage.world.command(env!("CARGO_BIN_EXE_mo-proxy")).args(["stop", "--now"]).run().ok();
+    }
+}
+
 #[test]
 fn one_command_runs_the_session_with_its_login_and_the_roles_as_agents() {
-    let mut stage = Stage::new();
-    let anthropic = Provider::setup().keys([LOGIN]).start();
-    let glm = Provider::setup().keys([GLM_KEY]).models(["glm-5.2"]).start();
-    let create = stage.world.command(env!("CARGO_BIN_EXE_mo-worker")).args(["create", "glm", "--base-url"]);
-    create.args([&glm.url(), "--sonnet", "glm-5.2"]).run().ok();
-    stage.world.command(env!("CARGO_BIN_EXE_mo-key")).arg("glm").stdin(GLM_KEY).run().ok();
-    let config = json!({"listen": "127.0.0.1:0", "roles": {"explorer": "glm", "reviewer": "glm"}});
-    stage.world.write(".claude-workers/.proxy/config.json", config.to_string());
-    let login = json!({"claudeAiOauth": {"accessToken": LOGIN, "refreshToken": "sk-ant-ort01-scripted",
-        "expiresAt": 4_102_444_800_000_i64, "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}});
-    stage.world.write(".claude/.credentials.json", login.to_string());
-    stage.world.set_mode(".claude/.credentials.json", 0o600);
-    stage.world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
+    let launch = Launch::new();
+    let Launch { stage, anthropic, glm } = &launch;
     let refusing = Provider::setup().keys(["nobodys"]).start();
     let prompt = "#agent mo-explorer <<END\n#say found by the explorer\nEND";
-    let output = stage
-        .world
-        .command(env!("CARGO_BIN_EXE_mo-proxy"))
-        .args(["exec", "--", "claude", "-p", prompt, "--output-format", "json"])
-        .args(["--permission-mode", "bypassPermissions"])
-        .var("ANTHROPIC_API_KEY", "a-key-that-must-not-win")
-        // The way to the gateway leads through no company's proxy: it would see the login.
-        .var("HTTPS_PROXY", refusing.url())
-        .var("HTTP_PROXY", refusing.url())
-        .var("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-        .run()
-        .ok();
+    // The way to the gateway leads through no company's proxy: it would see the login.
+    let turn = launch.turn(prompt).var("HTTPS_PROXY", refusing.url()).var("HTTP_PROXY", refusing.url());
+    let output = turn.run().ok();
     let result: Value = output.json();
     assert_eq!(result["is_error"], false, "{result:#}");
     assert!(!glm.requests().is_empty(), "no request of the role came to its provider");
@@ -61,5 +84,41 @@ fn one_command_runs_the_session_with_its_login_and_the_roles_as_agents() {
     assert!(seen.iter().all(|request| request.method == "CONNECT"), "{seen:?}");
     // The agents are this session's only.
     assert!(!stage.world.path(".claude/agents").exists());
-    stage.world.command(env!("CARGO_BIN_EXE_mo-proxy")).args(["stop", "--now"]).run().ok();
+    launch.end();
+}
+
+#[test]
+fn a_client_that_ignores_an_agents_model_is_told_from_its_traffic() {
+    let launch = Launch::new();
+    let world = &launch.stage.world;
+    world.write(
+        ".claude/agents/finder.md",
+        "---\nname: finder\ndescription: finds\nmodel: mo-reviewer\n---\n\nYou find.\n",
+    );
+    // The session names a model of its own for each.
+    let agent = |kind: &str| {
+        let input =
+            json!({"description": "finds", "subagent_type": kind, "model": "haiku", "prompt": "#say found"});
+        format!("#tool Agent {input}\n")
+    };
+    let agents = agent("mo-explorer") + &agent("finder");
+    let result: Value = launch.turn(&agents).run().ok().json();
+    assert_eq!(result["is_error"], false, "{result:#}");
+    let told: Vec<(String, String)> = wait_for("both agents to be told", || {
+        let audit = world.command(env!("CARGO_BIN_EXE_mo-proxy")).args(["audit", "--json", "--last", "0"]);
+        let lines: Vec<Value> = audit.run().ok().json_lines();
+        let told = lines.iter().filter_map(|line| {
+            Some((line["agent"].as_str()?.to_owned(), line["model_named"].as_str()?.to_owned()))
+        });
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        told.dedup();
+        (told.len() >= 2).then_some(told)
+    });
+    let pair = |agent: &str, model: &str| (agent.to_owned(), model.to_owned());
+    assert_eq!(told, [pair("finder", "mo-reviewer"), pair("mo-explorer", "mo-explorer")]);
+    assert!(launch.glm.requests().is_empty(), "the client does ignore what agents name");
+    let status = world.command(env!("CARGO_BIN_EXE_mo-proxy")).arg("status").run().ok();
+    status.stdout_has("agent finder names mo-reviewer; the client asked for claude-haiku");
+    launch.end();
 }

@@ -23,6 +23,7 @@ mod drain;
 mod encrypted;
 mod fidelity;
 mod limits;
+mod models;
 mod providers;
 mod restraint;
 mod safety;

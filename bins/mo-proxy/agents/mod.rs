@@ -1,10 +1,14 @@
 //! The roles as agents of one session, for Claude Code's `--agents`: nothing is written into the user's folders.
 //! An agent names its role as its model, so that which model plays it is decided by the gateway.
 
+pub mod named;
+pub mod register;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use shared::role::Role;
 
+use self::named::Named;
 use crate::config::names::ROLE;
 use crate::route::Routes;
 
@@ -20,18 +24,24 @@ struct Agent<'r> {
     model: String,
 }
 
-/// The agents as one argument, and what the user should know of roles that are left out. No argument where no role
-/// leads anywhere.
-pub fn argument(roles: &[Role], routes: &Routes) -> (Option<String>, Vec<String>) {
-    let (mut agents, mut notes) = (Map::new(), Vec::new());
+/// The roles as agents.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// As one argument; none where no role leads anywhere.
+    pub argument: Option<String>,
+    /// What the user should know of roles that are left out though they lead somewhere.
+    pub notes: Vec<String>,
+    /// The same for the register.
+    pub named: Vec<Named>,
+}
+
+/// The roles that lead somewhere, as agents.
+pub fn load(roles: &[Role], routes: &Routes) -> Loaded {
+    let (mut agents, mut notes, mut named) = (Map::new(), Vec::new(), Vec::new());
     let mut length = 2;
     for role in roles {
         let model = format!("{ROLE}{}", role.name);
         if routes.find(&model).is_err() {
-            notes.push(format!(
-                "no agent for the role `{0}`: map it in config.json, or make a worker",
-                role.name
-            ));
             continue;
         }
         let agent = Agent {
@@ -40,6 +50,7 @@ pub fn argument(roles: &[Role], routes: &Routes) -> (Option<String>, Vec<String>
             tools: role.tool_names(),
             model: model.clone(),
         };
+        let own = Named::new(format!("role {}", role.name), &model, Some(&model), &agent.prompt);
         let Ok(agent) = serde_json::to_value(&agent) else { continue };
         length += model.len() + agent.to_string().len() + 4;
         if length > LONGEST {
@@ -47,9 +58,10 @@ pub fn argument(roles: &[Role], routes: &Routes) -> (Option<String>, Vec<String>
             break;
         }
         agents.insert(model, agent);
+        named.push(own);
     }
     let argument = (!agents.is_empty()).then(|| Value::Object(agents).to_string());
-    (argument, notes)
+    Loaded { argument, notes, named }
 }
 
 #[cfg(test)]
@@ -75,19 +87,19 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let paths = Paths::of(&[("HOME", home.path())].into_iter().collect::<Env>());
         let (roles, _) = role::all(&paths, home.path()).unwrap();
-        let (argument, notes) = argument(&roles, &routes(r#"{"roles": {"explorer": "ollama,qwen3"}}"#));
+        let Loaded { argument, notes, named } =
+            load(&roles, &routes(r#"{"roles": {"explorer": "ollama,qwen3"}}"#));
         let agents: Value = serde_json::from_str(&argument.unwrap()).unwrap();
         assert_eq!(agents.as_object().unwrap().keys().collect::<Vec<_>>(), ["mo-explorer"]);
         let agent = &agents["mo-explorer"];
         assert_eq!(agent["model"], "mo-explorer");
         assert!(agent["prompt"].as_str().unwrap().len() > 200 && agent["description"] != "");
         assert!(agent["tools"].as_array().unwrap().iter().any(|tool| tool == "Read"));
-        assert_eq!(notes.len(), roles.len() - 1);
-        assert!(notes.iter().any(|note| note.contains("`reviewer`")));
-        let (argument, _) = super::argument(&roles, &routes("{}"));
-        assert_eq!(argument, None);
+        assert_eq!((named.len(), named[0].model.as_deref()), (1, Some("mo-explorer")));
+        assert_eq!(notes, [] as [String; 0]);
+        assert_eq!(load(&roles, &routes("{}")).argument, None);
         // All bundled ones fit into one argument.
-        let (argument, notes) = super::argument(&roles, &routes(r#"{"default": "ollama,qwen3"}"#));
+        let Loaded { argument, notes, .. } = load(&roles, &routes(r#"{"default": "ollama,qwen3"}"#));
         assert_eq!(notes, [] as [String; 0]);
         assert!(argument.unwrap().len() < LONGEST);
     }

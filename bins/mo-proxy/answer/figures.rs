@@ -82,6 +82,7 @@ pub fn status(gateway: &Gateway, live: &Live) -> Reply {
             "troubled": troubled,
             "queued": gateway.restraint.queued().into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>(),
             "quotas": gateway.observer.quotas(),
+            "differences": gateway.observer.differences(),
             "audit": {"lost": gateway.observer.lost(), "trouble": gateway.observer.trouble()},
         }),
     )

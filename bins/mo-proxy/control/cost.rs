@@ -14,6 +14,7 @@ use shared::world::World;
 use super::audit::folder;
 use crate::observe::audit::query::{Query, each};
 use crate::observe::cost::{Day, Sum, date};
+use crate::observe::differences::{self, Difference, Differences};
 
 /// The flags.
 pub const FLAGS: &[Flag] = &[
@@ -38,9 +39,13 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
         })?;
     let since = date(clock::before(world.clock.now(), (days - 1) * 86_400));
     let mut sums: BTreeMap<String, Day> = BTreeMap::new();
+    let mut differences = Differences::default();
     each(&folder(world)?, &Query { since: Some(since), ..Query::default() }, |line| {
         let day = line.ts.get(..10).unwrap_or_default().to_owned();
         sums.entry(day.clone()).or_insert_with(|| Day::new(&day)).add(&line);
+        for difference in differences::of_line(&line) {
+            differences.note(Difference { session: None, ..difference });
+        }
         true
     });
     let days: Vec<Day> = sums.into_values().collect();
@@ -51,6 +56,9 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     let by = matches.value("by").unwrap_or("model");
     let lists = lists(&days, by)?;
     world.say.out(&table::columns(&rows(by, &lists), world.colour()))?;
+    for difference in differences.newest() {
+        world.say.note(&difference.sentence());
+    }
     world.say.note("WORTH is what a subscription's use would cost at list prices; it is no bill");
     Ok(Exit::Done)
 }

@@ -23,7 +23,7 @@ use shared::world::World;
 
 use super::found::Found;
 use super::project;
-use crate::agents;
+use crate::agents::{self, Loaded, named, register};
 use crate::route::Routes;
 
 /// The flags.
@@ -108,7 +108,8 @@ fn dress(world: &World, matches: &Matches, found: &Found, command: &mut Command)
         .envs(no_proxy::for_loopback(&world.env));
 }
 
-/// The roles of this project and the user as agents, unless the caller brings agents.
+/// The roles of this project and the user as agents, unless the caller brings agents. The gateway learns which model
+/// each agent of the session names, so that it can tell when the client asks for another.
 fn agents(
     world: &World,
     matches: &Matches,
@@ -116,15 +117,24 @@ fn agents(
     arguments: &[OsString],
 ) -> Result<Vec<OsString>> {
     let brings = arguments.iter().any(|word| word.to_string_lossy().split('=').next() == Some("--agents"));
-    if brings || matches.has("no-agents") {
-        return Ok(Vec::new());
+    let mut loaded = Loaded::default();
+    if !brings && !matches.has("no-agents") {
+        let (roles, troubles) = role::all(&world.paths, &world.cwd())?;
+        for trouble in &troubles {
+            world.say.error(trouble);
+        }
+        loaded = agents::load(&roles, routes);
     }
-    let (roles, troubles) = role::all(&world.paths, &world.cwd())?;
-    for trouble in &troubles {
-        world.say.error(trouble);
+    for note in &loaded.notes {
+        world.say.note(note);
     }
-    let (argument, _) = agents::argument(&roles, routes);
-    Ok(argument.map(|argument| vec!["--agents".into(), argument.into()]).unwrap_or_default())
+    let mut all = named::all(&world.paths.claude_config()?, &world.cwd());
+    all.extend(loaded.named);
+    // A session is worth more than what could be told of it.
+    if let Err(error) = register::add(&world.paths, all) {
+        world.say.error(&error);
+    }
+    Ok(loaded.argument.map(|argument| vec!["--agents".into(), argument.into()]).unwrap_or_default())
 }
 
 /// The gateway that runs, or a new one.

@@ -1,5 +1,6 @@
 //! `mo-proxy status`: what the gateway does at this moment.
 
+use serde::Deserialize as _;
 use serde_json::Value;
 use shared::error::Result;
 use shared::exit::Exit;
@@ -9,6 +10,7 @@ use shared::table;
 use shared::world::World;
 
 use super::found::Found;
+use crate::observe::differences::Difference;
 
 /// The longest cell.
 const LONGEST: usize = 60;
@@ -46,6 +48,11 @@ pub fn text(status: &Value, colour: bool) -> String {
         ]);
     }
     text.push_str(&table::columns(&rows, colour));
+    for value in status["differences"].as_array().into_iter().flatten() {
+        if let Ok(difference) = Difference::deserialize(value) {
+            text.push_str(&format!("! {}\n", difference.sentence()));
+        }
+    }
     if let Some(words) = status["audit"].get("trouble").and_then(Value::as_str) {
         text.push_str(&format!("! {}\n", flatten(words, 300)));
     }
@@ -82,10 +89,13 @@ mod tests {
             "program": "0", "address": "a", "stage": "serving", "requests": 1, "uptime_seconds": 2, "pid": 3,
             "upstreams": {"anthropic": {"address": "\u{1b}[2J", "idle_connections": 1}},
             "quotas": {"anthropic": {"windows": {"5h": {"utilization": 0.421}}}},
+            "differences": [{"by": "upstream", "of": "glm\u{1b}[2J", "session": null, "meant": "glm-5.2",
+                "became": "glm-4.7", "times": 3}],
             "audit": {"trouble": "disk full"},
         });
         let text = text(&status, false);
         assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(text.contains("asked for glm-5.2 and answered as glm-4.7, 3 times"), "{text}");
         assert!(text.contains("5h 42%") && text.contains("! disk full"), "{text}");
     }
 }

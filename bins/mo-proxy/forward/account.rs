@@ -8,7 +8,7 @@ use shared::audit_line::{AuditLine, FORMAT};
 use shared::clock::rfc3339;
 use shared::flatten::flatten;
 
-use super::ask::{Ask, Call};
+use super::ask::{Ask, Call, SUBAGENT};
 use crate::gateway::Gateway;
 use crate::limits::Outcome;
 use crate::limits::refusal::{self, Limit};
@@ -17,6 +17,7 @@ use crate::observe::observer::Ended;
 use crate::observe::quota::{self, Quota};
 use crate::observe::reader::{Failure, Reader};
 use crate::route::provider::Key;
+use crate::route::same_model::same;
 use crate::route::{Leg, Route, Way};
 use crate::wire::head::Head;
 use crate::wire::status_line::Status;
@@ -34,6 +35,7 @@ pub struct Account<'a> {
     payer: Payer,
     retries: Vec<&'static str>,
     quota: Option<Quota>,
+    prompt: Option<String>,
     /// Whether the answer says that a plan is used up.
     used_up: bool,
     reader: Option<Reader>,
@@ -41,14 +43,14 @@ pub struct Account<'a> {
 
 impl<'a> Account<'a> {
     /// Opens it.
-    pub fn open(gateway: &'a Gateway, head: &Head, ask: &Ask<'_>, id: &str) -> Self {
+    pub fn open(gateway: &'a Gateway, head: &Head, ask: &mut Ask<'_>, id: &str) -> Self {
         let told = |name: &str| head.text(name).map(|value| flatten(value, LONGEST));
         let line = AuditLine {
             v: FORMAT,
             ts: rfc3339(gateway.clock.now()),
             request_id: id.to_owned(),
             session_id: told("x-claude-code-session-id"),
-            agent_id: told("x-claude-code-agent-id"),
+            agent_id: told(SUBAGENT),
             provider: crate::config::names::ANTHROPIC.to_owned(),
             route: match ask.call {
                 Call::Messages => "messages",
@@ -68,6 +70,7 @@ impl<'a> Account<'a> {
             payer: Payer::Subscription,
             retries: Vec::new(),
             quota: None,
+            prompt: ask.prompt.take(),
             used_up: false,
             reader: None,
         }
@@ -194,7 +197,8 @@ impl<'a> Account<'a> {
         let seen = reader.seen();
         self.line.message_id.clone_from(&seen.message_id);
         if let Some(model) = &seen.model {
-            self.line.model_used = Some(flatten(model, LONGEST));
+            let sent = self.line.model_used.replace(flatten(model, LONGEST));
+            self.line.model_sent = sent.filter(|sent| !same(sent, model));
         }
         self.line.usage = seen.has_usage.then_some(seen.usage);
         if let (None, Some(failure)) = (&self.line.error, &seen.failure) {
@@ -219,6 +223,7 @@ impl Drop for Account<'_> {
             payer: self.payer,
             retries: std::mem::take(&mut self.retries),
             quota: self.quota.take(),
+            prompt: self.prompt.take(),
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::agents::named::{START, beginning};
 use crate::config::names::is_anthropics;
 use crate::scan::Body;
 use crate::wire::head::Head;
@@ -28,6 +29,8 @@ pub struct Ask<'a> {
     pub model: Option<Cow<'a, str>>,
     /// Whether the answer is wanted as a stream.
     pub stream: bool,
+    /// How the prompt of a subagent begins.
+    pub prompt: Option<String>,
 }
 
 impl<'a> Ask<'a> {
@@ -37,16 +40,35 @@ impl<'a> Ask<'a> {
         let call = match (head.method(), head.path()) {
             ("POST", "/v1/messages") => Call::Messages,
             ("POST", "/v1/messages/count_tokens") => Call::Count,
-            _ => return Self { call: Call::Other, body: None, model: None, stream: false },
+            _ => return Self { call: Call::Other, body: None, model: None, stream: false, prompt: None },
         };
+        let is_subagent = call == Call::Messages && head.get(SUBAGENT).is_some();
         if let Some(model) = first_model(bytes).filter(|model| !changes && is_anthropics(model)) {
-            return Self { call, body: None, model: Some(Cow::Borrowed(model)), stream: false };
+            // Read on the side: what is no JSON is Anthropic's to refuse here, too.
+            let read = is_subagent.then(|| Body::read(bytes).ok()).flatten();
+            let prompt = read.as_ref().and_then(prompt);
+            return Self { call, body: None, model: Some(Cow::Borrowed(model)), stream: false, prompt };
         }
         let body = Body::read(bytes).ok();
         let model = body.as_ref().and_then(Body::model);
         let stream = body.as_ref().is_some_and(Body::stream);
-        Self { call, body, model, stream }
+        let prompt = body.as_ref().filter(|_| is_subagent).and_then(prompt);
+        Self { call, body, model, stream, prompt }
     }
+}
+
+/// The id of a subagent; only requests of one carry it.
+pub const SUBAGENT: &str = "x-claude-code-agent-id";
+
+/// The beginning of the longest text of the system prompt: there an agent's own words stand, first.
+fn prompt(body: &Body<'_>) -> Option<String> {
+    let system = body.get("system")?;
+    let texts = system.items().filter_map(|block| block.get("text"));
+    let longest =
+        texts.chain([system]).max_by_key(|text| if text.is_array() { 0 } else { text.raw().len() })?;
+    let text = longest.text()?;
+    // With what stands behind an agent's words: whether a line ends there tells them apart.
+    Some(beginning(text.trim_start(), START + 2).to_owned())
 }
 
 /// The model, where it is the first member of the body and plainly written.

@@ -59,8 +59,8 @@ pub async fn exchange(line: &mut Line, head: &Head, gateway: &Gateway) -> After 
     }
     let mut early = Early::new(force.config.timeouts.ping);
     let changes = force.config.markers || force.config.compressing.is_some();
-    let ask = Ask::read(head, &body, changes);
-    let mut account = Account::open(gateway, head, &ask, &id);
+    let mut ask = Ask::read(head, &body, changes);
+    let mut account = Account::open(gateway, head, &mut ask, &id);
     let arrived = {
         let route = match plan::legs(head, &ask, gateway, &force, &id) {
             Ok(route) => route,

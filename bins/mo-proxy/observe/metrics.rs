@@ -11,6 +11,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use shared::audit_line::AuditLine;
 
+use super::differences::Who;
+
 /// The most models that get a label of their own.
 const MOST_MODELS: usize = 100;
 /// The longest label.
@@ -46,6 +48,7 @@ pub struct Metrics {
     speed: Times,
     tokens: Family<Labels, Counter>,
     retries: Family<Labels, Counter>,
+    differences: Family<Labels, Counter>,
     cost: Family<Labels, Counter<f64, std::sync::atomic::AtomicU64>>,
     cache: Family<Labels, Gauge<f64, std::sync::atomic::AtomicU64>>,
     in_flight: Gauge,
@@ -69,6 +72,7 @@ impl Default for Metrics {
             speed: Family::new_with_constructor(speeds),
             tokens: Family::default(),
             retries: Family::default(),
+            differences: Family::default(),
             cost: Family::default(),
             cache: Family::default(),
             in_flight: Gauge::default(),
@@ -93,6 +97,11 @@ impl Default for Metrics {
         to.register("output_tokens_per_second", "Speed of answers after their first byte", all.speed.clone());
         to.register("tokens", "Tokens by kind", all.tokens.clone());
         to.register("retries", "Further tries, by what made them necessary", all.retries.clone());
+        to.register(
+            "other_model",
+            "Requests in which another model was at work than was meant, by who changed it",
+            all.differences.clone(),
+        );
         to.register(
             "cost_usd",
             "US dollars: billed (list), or the worth of a subscription's use",
@@ -153,6 +162,12 @@ impl Metrics {
     pub fn retried(&mut self, upstream: &str, reason: &'static str) {
         let labels = vec![("upstream", short(upstream)), ("reason", reason.to_owned())];
         self.retries.get_or_create(&labels).inc();
+    }
+
+    /// Counts a request in which another model was at work than was meant.
+    pub fn differs(&mut self, upstream: &str, by: Who) {
+        let labels = vec![("upstream", short(upstream)), ("by", by.name().to_owned())];
+        self.differences.get_or_create(&labels).inc();
     }
 
     /// Everything as text in the OpenMetrics format.

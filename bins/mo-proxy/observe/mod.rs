@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod cost;
+pub mod differences;
 pub mod metrics;
 pub mod observer;
 pub mod quota;

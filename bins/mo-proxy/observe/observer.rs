@@ -16,9 +16,12 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::world::World;
 
+use crate::agents::register::Register;
+
 use super::audit::journal::{Journal, Keeping};
 use super::audit::query::{Query, each};
 use super::cost::{self, Day, Limit, Notice, Payer, Refusing, Spending};
+use super::differences::{self, Difference, Differences};
 use super::metrics::{Live, Metrics};
 use super::quota::Quota;
 
@@ -40,6 +43,8 @@ pub struct Ended {
     pub retries: Vec<&'static str>,
     /// What the upstream told about its plan.
     pub quota: Option<Quota>,
+    /// How the prompt of a subagent begins.
+    pub prompt: Option<String>,
 }
 
 enum Message {
@@ -60,6 +65,7 @@ struct Board {
     metrics: Mutex<Metrics>,
     spending: Mutex<Spending>,
     quotas: Mutex<BTreeMap<String, Quota>>,
+    differences: Mutex<Differences>,
     trouble: Mutex<Option<String>>,
 }
 
@@ -80,6 +86,8 @@ pub struct Settings {
     pub keeping: Keeping,
     /// The daily limit.
     pub limit: Limit,
+    /// The agents that sessions were started with.
+    pub agents: PathBuf,
 }
 
 impl Observer {
@@ -111,11 +119,13 @@ impl Observer {
             metrics: Mutex::default(),
             spending: Mutex::new(spending),
             quotas: Mutex::default(),
+            differences: Mutex::default(),
             trouble: Mutex::default(),
         });
         board.refusing.set(lock(&board.spending).refuses(now));
         let (sender, messages) = mpsc::sync_channel(QUEUE);
-        let work = Work { board: Arc::clone(&board), journal, costs };
+        let agents = Register::new(settings.agents.clone());
+        let work = Work { board: Arc::clone(&board), journal, costs, agents };
         let thread = thread::Builder::new()
             .name("observer".to_owned())
             .spawn(move || work.run(&messages))
@@ -157,6 +167,11 @@ impl Observer {
         lock(&self.board.quotas).clone()
     }
 
+    /// Where another model was at work than was meant, the newest.
+    pub fn differences(&self) -> Vec<Difference> {
+        lock(&self.board.differences).newest().to_vec()
+    }
+
     /// Audit lines that were lost since the start.
     pub fn lost(&self) -> u64 {
         self.board.lost.load(Ordering::Relaxed) + self.board.missed.load(Ordering::Relaxed)
@@ -192,6 +207,7 @@ struct Work {
     board: Arc<Board>,
     journal: Option<Journal>,
     costs: Costs,
+    agents: Register,
 }
 
 impl Work {
@@ -224,8 +240,9 @@ impl Work {
     }
 
     fn take(&mut self, ended: Ended) -> AuditLine {
-        let Ended { mut line, payer, retries, quota } = ended;
+        let Ended { mut line, payer, retries, quota, prompt } = ended;
         cost::price(&mut line, payer, &self.costs);
+        self.compare(&mut line, prompt.as_deref());
         {
             let mut metrics = lock(&self.board.metrics);
             metrics.count(&line);
@@ -242,6 +259,27 @@ impl Work {
             None => {}
         }
         line
+    }
+
+    /// Whether the model is the one that was meant. A difference is told once.
+    fn compare(&mut self, line: &mut AuditLine, prompt: Option<&str>) {
+        if let (Some(prompt), Some(asked)) = (prompt, line.model_asked.as_deref())
+            && let Some(known) = self.agents.look(prompt, asked)
+        {
+            line.agent = Some(known.name);
+            line.model_named = known.ignored;
+        }
+        for difference in differences::of_line(line) {
+            lock(&self.board.metrics).differs(&line.provider, difference.by);
+            let Difference { by, of, session, meant, became, .. } = &difference;
+            let (by, session) = (by.name(), session.as_deref().unwrap_or_default());
+            let (said, of, meant, became) =
+                (difference.sentence(), of.clone(), meant.clone(), became.clone());
+            let session = session.to_owned();
+            if lock(&self.board.differences).note(difference) {
+                tracing::warn!(by, of, session, meant, became, "another model than was meant: {said}");
+            }
+        }
     }
 
     fn settle(&self) {

@@ -5,6 +5,7 @@ pub mod explain;
 pub mod known;
 mod load;
 pub mod provider;
+pub mod same_model;
 mod settle;
 #[cfg(test)]
 mod tests;
