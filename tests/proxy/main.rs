@@ -18,6 +18,7 @@ mod staff;
 mod books;
 mod broken;
 mod control;
+mod counting;
 mod crowd;
 mod drain;
 mod encrypted;

@@ -26,6 +26,29 @@ fn gateway(anthropic: &Upstream, workers: &[(&str, &Upstream)], config: &str) ->
     Gateway::start(world)
 }
 
+#[test]
+fn a_providers_stream_is_asked_for_unpacked_so_that_signs_and_errors_can_be_added() {
+    let (anthropic, glm) = (ok(), ok());
+    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
+    for stream in [true, false] {
+        for model in ["glm-model", "claude-x"] {
+            let token = &gateway.token;
+            let fields = format!(
+                "Authorization: Bearer {LOGIN}\r\nAccept-Encoding: gzip, br\r\nx-mo-token: {token}\r\n"
+            );
+            let body = format!("{{\"model\":\"{model}\",\"stream\":{stream},\"messages\":[]}}");
+            assert_eq!(gateway.ask(&request("POST", "/v1/messages", &fields, &body)).status, 200);
+        }
+    }
+    let asked = |upstream: &Upstream| -> Vec<String> {
+        let seen = upstream.seen();
+        seen.iter().map(|seen| seen.field("accept-encoding").unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(asked(&glm), ["identity", "gzip, br"]);
+    // What goes to Anthropic goes as it came.
+    assert_eq!(asked(&anthropic), ["gzip, br", "gzip, br"]);
+}
+
 /// A request for this model, with everything that a provider must not see, and the token.
 fn asking(gateway: &Gateway, target: &str, model: &str) -> Vec<u8> {
     let fields = format!(
@@ -93,17 +116,6 @@ fn a_name_that_nothing_knows_is_told_with_the_nearest() {
     assert_eq!((answer.status, answer.error().as_str()), (404, "not_found_error"));
     assert!(answer.text().contains("glm-model"), "{}", answer.text());
     assert!(glm.seen().is_empty() && anthropic.seen().is_empty());
-}
-
-#[test]
-fn tokens_are_counted_without_making_any() {
-    let (anthropic, glm) = (ok(), ok());
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
-    let answer = gateway.ask(&asking(&gateway, "/v1/messages/count_tokens", "glm-model"));
-    assert!(answer.json()["input_tokens"].as_u64().unwrap() > 0);
-    assert!(glm.seen().is_empty());
-    gateway.ask(&asking(&gateway, "/v1/messages/count_tokens?beta=true", "claude-opus-5"));
-    assert!(anthropic.only().head.starts_with("POST /v1/messages/count_tokens?beta=true "));
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub fn tokens(body: &[u8]) -> u64 {
         let end = memchr::memmem::find(rest, b"\"data\"").map_or(rest.len(), |at| at + 6);
         let (text, after) = rest.split_at(end);
         letters += text.len() as u64;
+        // Tokens of numbers are half as long as those of words.
+        letters += text.iter().filter(|byte| byte.is_ascii_digit()).count() as u64;
         // Of a letter of several bytes all but the first continue it.
         wide += text.iter().filter(|byte| **byte & 0xc0 == 0x80).count() as u64;
         let value = after.iter().take_while(|byte| matches!(byte, b':' | b'"' | b' ')).count();
@@ -44,6 +46,7 @@ mod tests {
             |content: &str| format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{content}\"}}]}}");
         let frame = tokens(text("").as_bytes());
         assert_eq!(tokens(text(&"word".repeat(1000)).as_bytes()) - frame, 1000);
+        assert_eq!(tokens(text(&"12345678".repeat(1000)).as_bytes()) - frame, 4000);
         let picture = format!("{{\"type\":\"base64\",\"data\":\"{}\"}}", "A".repeat(1 << 20));
         assert!((PICTURE..PICTURE + 100).contains(&tokens(picture.as_bytes())));
         assert!(tokens(text(&"家".repeat(900)).as_bytes()) - frame >= 600);

@@ -4,18 +4,16 @@
 use serde_json::Value;
 use tokio::time::{Duration, timeout};
 
+use super::whole;
 use crate::upstream::outgoing::Sent;
 use crate::wire::chunk;
 use crate::wire::events;
-use crate::wire::framing::Reader;
 use crate::wire::line::Line;
 use crate::wire::reply;
 use crate::wire::status_line::Status;
 
 /// So many silent times of a ping are waited before an answer is begun.
 const PATIENCE: u32 = 4;
-/// The longest error that is repeated.
-const LONGEST: usize = 64 << 10;
 /// How long an error may take to arrive.
 const ERROR: Duration = Duration::from_secs(10);
 
@@ -74,7 +72,7 @@ pub async fn end_with(line: &mut Line, error: &[u8]) -> std::io::Result<()> {
 
 /// The error that an upstream tells in its answer, in Anthropic's shape.
 pub async fn told_by(sent: &mut Sent, status: &Status, id: &str) -> Vec<u8> {
-    let body = timeout(ERROR, whole(sent, status)).await.unwrap_or_default();
+    let (body, _) = timeout(ERROR, whole::read(sent, status)).await.unwrap_or_default();
     let parsed = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     let is_error = parsed.get("type").is_some_and(|kind| kind == "error");
     if is_error {
@@ -83,18 +81,4 @@ pub async fn told_by(sent: &mut Sent, status: &Status, id: &str) -> Vec<u8> {
     let code = if status.code() >= 400 { status.code() } else { 502 };
     let what = format!("{} answered with status {} and no stream", sent.place(), status.code());
     reply::error(code, &what, id).to_string().into_bytes()
-}
-
-async fn whole(sent: &mut Sent, status: &Status) -> Vec<u8> {
-    let (mut reader, mut body) = (Reader::new(status.framing()), Vec::new());
-    while body.len() < LONGEST {
-        let inbox = sent.line().inbox();
-        let Ok(step) = reader.step(inbox) else { break };
-        body.extend_from_slice(inbox.get(step.skip..step.skip + step.data).unwrap_or_default());
-        sent.line().used(step.skip + step.data);
-        if step.end || (step.skip + step.data == 0 && !matches!(sent.line().fill().await, Ok(1..))) {
-            break;
-        }
-    }
-    body
 }

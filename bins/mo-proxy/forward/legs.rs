@@ -8,7 +8,6 @@ use super::account::Account;
 use super::ask::{Ask, Call};
 use super::told::Told;
 use super::tries::{Answered, Tries};
-use crate::answer::estimate;
 use crate::config::Pace;
 use crate::config::names::ANTHROPIC;
 use crate::gateway::Gateway;
@@ -86,9 +85,11 @@ impl<'g> Journey<'_, 'g> {
             told.upstream = is_provider.then(|| leg.upstream().to_owned());
             let asked = self.ask.model.as_deref().unwrap_or_default();
             told.model = (!leg.model.is_empty() && leg.model != asked).then(|| leg.model.clone());
-            if is_provider && self.ask.call == Call::Count && !counts(leg) {
-                let count = serde_json::json!({"input_tokens": estimate::tokens(self.bytes)});
-                return Arrived::Own(Reply::json(200, &count), told);
+            if let Way::Provider(of) = &leg.way
+                && self.ask.call == Call::Count
+                && !of.base_url.is_anthropic()
+            {
+                return Arrived::Own(self.count(leg, of).await, told);
             }
             let why = match self.take(leg, at == last).await {
                 Ok((_, status, _)) if at < last && falls(status.code()) => status.code().to_string(),
@@ -191,7 +192,7 @@ impl<'g> Journey<'_, 'g> {
             Way::Provider(provider) => {
                 let door = self.live.door(provider);
                 let door = door.ok_or_else(|| Failure::connect("this provider is gone"))?;
-                let outgoing = door.outgoing(self.head, body.len()).await?;
+                let outgoing = door.outgoing(self.head, body.len(), self.ask.stream).await?;
                 let answered = tries.ask(&outgoing, body, self.account).await?;
                 if answered.1.code() == 401 {
                     door.forget_key();
@@ -205,14 +206,4 @@ impl<'g> Journey<'_, 'g> {
 /// Whether the next place may do better.
 fn falls(status: u16) -> bool {
     matches!(status, 401..=404 | 408 | 429 | 500..=599)
-}
-
-/// Whether this provider counts tokens itself.
-fn counts(leg: &Leg) -> bool {
-    match &leg.way {
-        Way::Anthropic => true,
-        Way::Provider(provider) => {
-            provider.base_url.is_anthropic() || provider.keeps.iter().any(|kept| kept == "count_tokens")
-        }
-    }
 }

@@ -3,6 +3,7 @@
 mod account;
 mod ask;
 mod body;
+mod count;
 mod early;
 mod legs;
 mod plan;
@@ -10,6 +11,7 @@ mod relay;
 pub mod spares;
 mod told;
 mod tries;
+mod whole;
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -9,6 +9,7 @@ pub mod dialer;
 pub mod pool;
 pub mod outgoing;
 pub mod anthropic;
+mod counting;
 pub mod provider;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use shared::secret::Secret;
 use shared::worker::Worker;
 use shared::worker_key;
 
+use super::counting::Counting;
 use super::dialer::Dialer;
 use super::failure::Failure;
 use super::origin::Origin;
@@ -30,15 +31,18 @@ pub struct Provider {
     paths: Paths,
     betas: Vec<String>,
     key: Mutex<Option<Secret>>,
+    counting: Arc<Counting>,
 }
 
 impl Provider {
     /// The API of this provider. An earlier one at the same place lends its connections.
     pub fn new(of: &provider::Provider, dialer: &Arc<Dialer>, paths: &Paths, earlier: Option<&Self>) -> Self {
         let origin = Origin::of(&of.base_url);
-        let pool = match earlier {
-            Some(earlier) if *earlier.pool.origin() == origin => Arc::clone(&earlier.pool),
-            _ => Pool::new(origin, Arc::clone(dialer)),
+        let (pool, counting) = match earlier {
+            Some(earlier) if *earlier.pool.origin() == origin => {
+                (Arc::clone(&earlier.pool), Arc::clone(&earlier.counting))
+            }
+            _ => (Pool::new(origin, Arc::clone(dialer)), Arc::default()),
         };
         Self {
             pool,
@@ -47,6 +51,7 @@ impl Provider {
             paths: paths.clone(),
             betas: of.betas.clone(),
             key: Mutex::default(),
+            counting,
         }
     }
 
@@ -55,8 +60,14 @@ impl Provider {
         &self.pool
     }
 
-    /// The request as this provider may see it.
-    pub async fn outgoing(&self, head: &Head, body: usize) -> Result<Outgoing, Failure> {
+    /// Whether it counts tokens.
+    pub fn counting(&self) -> &Counting {
+        &self.counting
+    }
+
+    /// The request as this provider may see it. `plain`: the answer is to come unpacked, so that a sign of life and an
+    /// error can be added to it.
+    pub async fn outgoing(&self, head: &Head, body: usize, plain: bool) -> Result<Outgoing, Failure> {
         let key = self.key().await?;
         let origin = self.pool.origin();
         let mut out = Vec::with_capacity(1 << 10);
@@ -65,7 +76,13 @@ impl Provider {
             out.extend_from_slice(part.as_bytes());
         }
         field::write(&mut out, b"host", origin.authority.as_bytes());
+        if plain {
+            field::write(&mut out, b"accept-encoding", b"identity");
+        }
         for (name, value, _) in head.fields() {
+            if plain && name.eq_ignore_ascii_case(b"accept-encoding") {
+                continue;
+            }
             if ALLOWED.iter().any(|allowed| name.eq_ignore_ascii_case(allowed.as_bytes())) {
                 field::write(&mut out, name, value);
             } else if name.eq_ignore_ascii_case(b"anthropic-beta") {

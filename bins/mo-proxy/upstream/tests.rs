@@ -80,7 +80,7 @@ proptest! {
                     Way::Anthropic => anthropic.outgoing(&head, 2),
                     Way::Provider(of) => {
                         let provider = Provider::new(of, &dialer, &Paths::of(&Env::default()), None);
-                        runtime.block_on(provider.outgoing(&head, 2)).unwrap()
+                        runtime.block_on(provider.outgoing(&head, 2, false)).unwrap()
                     }
                 };
                 let (origin, bytes) = written.written();
