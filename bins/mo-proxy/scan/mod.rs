@@ -6,6 +6,8 @@ pub mod edit;
 mod fuzz;
 pub mod lexer;
 #[cfg(test)]
+pub mod replay;
+#[cfg(test)]
 mod tests;
 pub mod value;
 

@@ -44,7 +44,12 @@ impl Head {
         if end > LONGEST {
             return Err(Refusal::TooLong);
         }
-        let raw = inbox.get(..end + 4).unwrap_or_default().to_vec();
+        let raw = inbox.get(..end + 4).unwrap_or_default();
+        // The parser would take it for a line end, and the next reader perhaps not.
+        if memchr::memchr_iter(b'\n', raw).any(|at| at == 0 || raw.get(at - 1) != Some(&b'\r')) {
+            return Err(Refusal::Malformed("a bare line feed"));
+        }
+        let raw = raw.to_vec();
         Self::read(raw).map(|head| Some((head, lead + end + 4)))
     }
 

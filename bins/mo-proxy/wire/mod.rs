@@ -6,6 +6,8 @@ pub mod line;
 pub mod span;
 pub mod field;
 pub mod head;
+#[cfg(test)]
+mod fuzz;
 pub mod status_line;
 pub mod chunk;
 pub mod framing;

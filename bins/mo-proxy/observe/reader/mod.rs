@@ -2,6 +2,8 @@
 //! its end. Understands any chunking, gzip, br and zstd; what it cannot read it leaves out, and says so.
 
 mod document;
+#[cfg(test)]
+mod fuzz;
 mod lines;
 mod message;
 mod unpack;
