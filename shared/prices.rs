@@ -99,6 +99,14 @@ impl Price {
 }
 
 impl Rates {
+    /// What is left out in one's own prices costs as much as input: providers that name no price for the cache
+    /// ask for nothing more, and a discount that is not written down is not assumed.
+    fn fill(&mut self) {
+        for rate in [&mut self.cache_read, &mut self.cache_write_5m, &mut self.cache_write_1h] {
+            rate.get_or_insert(self.input);
+        }
+    }
+
     fn of(&self, usage: &Usage) -> Option<Money> {
         let for_an_hour = usage.cache_creation_1h.min(usage.cache_creation);
         let parts = [
@@ -161,7 +169,11 @@ impl Prices {
             let hint = error.what_next().unwrap_or("correct the line, or move the file away").to_owned();
             error.hint(format!("{hint}; the bundled prices still work"))
         })?;
-        self.models.extend(models);
+        self.models.extend(models.into_iter().map(|(pattern, mut price)| {
+            price.rates.fill();
+            price.above.iter_mut().for_each(|above| above.rates.fill());
+            (pattern, price)
+        }));
         trouble.map_or(Ok(()), Err)
     }
 

@@ -91,6 +91,7 @@ files:
   ~/.claude-workers/.usage/              the counted messages
   ~/.claude-workers/prices.json          your own prices, over the bundled ones: dollars a million tokens
     {"models": {"my-model": {"input": 1, "output": 2, "cache_read": 0.1}, "qwen*": {"input": 0, "output": 0}}}
+    (of cache_read, cache_write_5m and cache_write_1h, what is left out costs as input)
 
 Fresh tokens are input, cache writes and output; cache reads stand apart.
 "#,
