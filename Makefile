@@ -23,7 +23,7 @@ install: dist ## put the programs in PREFIX/bin (~/.local) and the plugin into C
 uninstall: ## take all of it away again, but the workers
 	PREFIX="$(PREFIX)" scripts/uninstall
 
-demo: dist ## one worker from preset to audited result, offline, in a temporary home
+demo: dist ## one worker from its creation to checked work, offline, in a temporary home
 	scripts/demo $(DIST)
 
 test: ## every test that fits ten minutes, the real Claude Code included

@@ -17,6 +17,8 @@
 //! #fail STATUS [xN]    answer with this error, N times (without N: always)
 //! #quota WINDOW RESET  answer that the plan window (five_hour, …) is used up until RESET (seconds since 1970)
 //! #hang                never answer
+//! #then                what follows answers the next message of the user, where that holds no directive itself: a
+//!                      check that failed, for example
 //! ```
 //!
 //! These change the step that comes next:
@@ -94,6 +96,8 @@ pub(super) enum Act {
     Fail(u16, Times),
     Quota(String, u64),
     Hang,
+    /// What follows is for another prompt.
+    Then,
     /// Something written wrongly; the client is told.
     Wrong(String),
 }
@@ -231,6 +235,7 @@ fn act(word: &str, argument: &Argument) -> Option<Act> {
         "say" => Some(Act::Say(text.into())),
         "report" => Some(Act::Report),
         "hang" => Some(Act::Hang),
+        "then" => Some(Act::Then),
         "bash" => one("Bash", json!({"command": some(text)?, "description": "Run a scripted command"})),
         "bash-bg" => one(
             "Bash",

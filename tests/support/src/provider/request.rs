@@ -111,6 +111,12 @@ impl Request {
         (String::new(), turns)
     }
 
+    /// All that people, or a manager, wrote, the newest first.
+    pub fn prompts(&self) -> Vec<String> {
+        let own = self.messages().iter().rev().filter(|message| message["role"] == "user");
+        own.map(written).filter(|text| !text.is_empty()).collect()
+    }
+
     /// What the model was told last: the texts of the newest tool results, oldest first, or a notification that a
     /// background task has ended.
     pub fn results(&self) -> Vec<String> {

@@ -32,10 +32,11 @@ pub(super) fn answer(request: &Request, faults: &mut Faults) -> Answer {
     }
     let (prompt, mut turns) = request.prompt();
     let steps = parse(&prompt);
+    let steps = if steps.is_empty() { left_over(request) } else { steps };
     if steps.is_empty() {
         return Answer::say(asked_word(&prompt).unwrap_or("ok"));
     }
-    for (place, step) in steps.iter().enumerate() {
+    for (place, step) in steps.iter().take_while(|step| step.act != Act::Then).enumerate() {
         if let Act::Fail(status, times) = step.act {
             // An error leaves no turn in the conversation: it stands before the turn that comes after it.
             if turns == 0 && faults.due(request, &prompt, place, times) {
@@ -52,10 +53,18 @@ pub(super) fn answer(request: &Request, faults: &mut Faults) -> Answer {
     Answer::say("ok")
 }
 
+/// What an earlier prompt holds for one without directives of its own.
+fn left_over(request: &Request) -> Vec<Step> {
+    let earlier = request.prompts().into_iter().map(|prompt| parse(&prompt)).find(|steps| !steps.is_empty());
+    let mut steps = earlier.unwrap_or_default().into_iter();
+    steps.by_ref().find(|step| step.act == Act::Then);
+    steps.collect()
+}
+
 fn taken(request: &Request, step: &Step) -> Answer {
     let mut blocks = step.before.clone();
     match &step.act {
-        Act::Ok => blocks.push(Block::Text("ok".into())),
+        Act::Ok | Act::Then => blocks.push(Block::Text("ok".into())),
         Act::Say(text) => blocks.push(Block::Text(text.clone())),
         Act::Report => blocks.push(Block::Text(request.results().join("\n"))),
         Act::Tools(calls) => {
@@ -168,6 +177,22 @@ mod tests {
         assert_eq!(said(prompt, 1), "result 0");
         assert_eq!(said(prompt, 2), "more");
         assert_eq!(said(prompt, 3), "ok");
+    }
+
+    #[test]
+    fn a_prompt_without_directives_is_answered_as_an_earlier_one_said() {
+        let asked = |second: &str| {
+            let mut request = conversation("#say first\n#then\n#say second", 1);
+            let messages = request.body["messages"].as_array_mut().expect("messages");
+            messages.push(json!({"role": "user", "content": second}));
+            match answer(&request, &mut Faults::default()).body {
+                Body::Message(blocks) => blocks,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(said("#say first\n#then\n#say second", 0), "first");
+        assert_eq!(asked("the check failed:\n# 1 test"), [Block::Text("second".into())]);
+        assert_eq!(asked("#say its own"), [Block::Text("its own".into())]);
     }
 
     #[test]
