@@ -113,6 +113,11 @@ fn a_request_that_ends_badly_leaves_its_line_too() {
     assert_eq!(line("cut")["status"], 200);
     assert_eq!(line("cut")["usage"]["input"], 5);
     assert_eq!(line("left")["status"], 499);
+    // Neither counts as running any more: the one that runs is the question itself.
+    let token = format!("x-mo-token: {}\r\n", gateway.token);
+    support::wait_until("both to be over", || {
+        gateway.ask(&request("GET", "/status", &token, "")).json()["requests"] == 1
+    });
 }
 
 #[test]
@@ -128,10 +133,30 @@ fn figures_and_costs_are_there_for_who_holds_the_token() {
     assert!(metrics.field("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
     let text = metrics.text();
     assert!(text.contains("upstream=\"glm\"") && text.contains("upstream=\"anthropic\""), "{text}");
-    assert_eq!(get("/cost").json()["today"]["total"]["requests"], 2);
+    let total = get("/cost").json()["today"]["total"].clone();
+    assert_eq!(total["requests"], 2);
+    // The worker's key is billed, the subscription's use is worth something.
+    let usd = |name: &str| total[name].as_f64().unwrap();
+    assert!(usd("billed_usd") > 0.0 && usd("worth_usd") > 0.0, "{total}");
     for path in ["/metrics", "/cost"] {
         assert_eq!(gateway.get(path).status, 403, "{path}");
     }
+}
+
+#[test]
+fn what_was_spent_today_outlives_the_gateway() {
+    let (anthropic, glm) = (streaming(42), streaming(42));
+    let gateway = gateway(&anthropic, &glm, "{}");
+    gateway.ask(&asking(&gateway, "glm-5.2"));
+    lines(&gateway, 1);
+    let Gateway { world, process, .. } = gateway;
+    process.signal(15);
+    process.wait().ok();
+    let gateway = Gateway::start(world);
+    let token = format!("x-mo-token: {}\r\n", gateway.token);
+    let total = gateway.ask(&request("GET", "/cost", &token, "")).json()["today"]["total"].clone();
+    assert_eq!(total["requests"], 1, "{total}");
+    assert!(total["billed_usd"].as_f64().unwrap() > 0.0, "{total}");
 }
 
 #[test]

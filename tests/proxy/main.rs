@@ -23,6 +23,7 @@ mod crowd;
 mod drain;
 mod encrypted;
 mod fidelity;
+mod full;
 mod limits;
 mod models;
 mod providers;

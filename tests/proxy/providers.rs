@@ -77,7 +77,10 @@ fn each_upstream_gets_its_own_key_and_only_anthropic_the_login() {
     for model in ["claude-opus-5", "glm-model", "glm,other-model", "mo-explorer", "mo-glm"] {
         assert_eq!(gateway.ask(&asking(&gateway, "/v1/messages", model)).status, 200, "{model}");
     }
-    assert_eq!(anthropic.only().field("authorization"), Some(&*format!("Bearer {LOGIN}")));
+    let own = anthropic.only();
+    assert_eq!(own.field("authorization"), Some(&*format!("Bearer {LOGIN}")));
+    // The gateway's own token ends here.
+    assert!(own.field("x-mo-token").is_none() && !own.head.contains(&gateway.token), "{}", own.head);
     assert_eq!((glm.seen().len(), kimi.seen().len()), (3, 1));
     for seen in glm.seen().iter().chain(&kimi.seen()) {
         is_anonymous(seen);

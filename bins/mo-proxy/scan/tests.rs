@@ -1,6 +1,5 @@
 //! Tests of the scan: it agrees with serde_json on any document, however it is written and however it is damaged.
 
-
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -117,6 +117,10 @@ fn a_document_is_read_at_its_end() {
     let document = br#"{"id":"msg_2","type":"message","model":"glm","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":3,"output_tokens":null}}"#;
     let seen = read("application/json", "", &cut(document, &[10, 50]));
     assert_eq!((seen.usage.input, seen.finished, seen.model.as_deref()), (3, true, Some("glm")));
+    // Its tokens stand last, however long it is.
+    let long = format!("{{\"content\":\"{}\",\"usage\":{{\"input_tokens\":3}}}}", "x".repeat(3 << 20));
+    let pieces: Vec<&[u8]> = long.as_bytes().chunks(16 << 10).collect();
+    assert_eq!(read("application/json", "", &pieces).usage.input, 3);
     let seen = read("application/json", "gzip", &[&gzip(document)]);
     assert_eq!(seen.message_id.as_deref(), Some("msg_2"));
     assert!(read("application/json", "", &[b"<html>"]).unread);
