@@ -1,5 +1,6 @@
-//! One line of the gateway's audit: what was asked, who answered, what it used. Written and read by mo-proxy; the
-//! ledger does not read it. Content never stands here.
+//! One line of the gateway's audit: what was asked, who answered, what it used. Written and read by mo-proxy; of
+//! `route`, `message_id`, `session_id` and `worker` the ledger has its own reader, which must change with them. Content
+//! never stands here.
 
 use serde::{Deserialize, Serialize};
 

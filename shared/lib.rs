@@ -70,6 +70,7 @@ pub mod session_files;
 pub mod transcript;
 pub mod outcome;
 pub mod money;
+pub mod audit_files;
 pub mod ledger;
 pub mod audit_line;
 pub mod prices;

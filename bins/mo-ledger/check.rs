@@ -47,7 +47,7 @@ fn needs(ledger: &Ledger, trouble: Option<&Error>) -> Vec<String> {
     let book = ledger.book();
     let mut needs: Vec<String> = trouble.map(ToString::to_string).into_iter().collect();
     for path in &book.unreadable {
-        needs.push(format!("cannot read {path}: its tokens are not counted; make it readable"));
+        needs.push(format!("cannot read {path}: what it holds is not counted; make it readable"));
     }
     if book.catching_up {
         needs.push("not everything is counted yet: run `mo-ledger update`".to_owned());
@@ -96,6 +96,12 @@ fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged], unpriced: &BTree
             unlogged.len()
         ),
     ];
+    if book.contested > 0 {
+        lines.push(format!(
+            "{} messages for which the gateway's audit names several workers: they count as their session's own",
+            book.contested
+        ));
+    }
     if !unpriced.is_empty() {
         let models: Vec<&str> = unpriced.iter().map(String::as_str).collect();
         lines.push(format!("no price is known for {}: name it in prices.json", models.join(", ")));
@@ -131,6 +137,7 @@ fn document(
         "skipped_lines": ledger.skipped_lines(),
         "incomplete": book.incomplete,
         "no_id": book.no_id.messages,
+        "contested": book.contested,
         "unlogged_fresh": unlogged_fresh(unlogged),
         "unlogged_sessions": unlogged.len(),
         "unpriced": unpriced,

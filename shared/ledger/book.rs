@@ -1,6 +1,7 @@
 //! The sums that are kept up to date with every message, so that nothing needs to be added up when a hook
 //! asks: totals, workers by model, manager sessions. How they change is left to `tally`.
 
+use super::audit::AuditMarks;
 use super::usage::Total;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ pub struct AllTime {
     pub sessions: u64,
 }
 
-/// A session that dispatched workers: fresh tokens.
+/// A session that dispatched workers, or whose messages the gateway gave to some: fresh tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Manager {
@@ -59,7 +60,7 @@ pub struct Manager {
     pub at: i64,
     /// Its own tokens.
     pub main: u64,
-    /// Those of the workers it dispatched.
+    /// Those of the workers that worked for it.
     pub by_worker: BTreeMap<String, u64>,
 }
 
@@ -73,6 +74,8 @@ pub struct Book {
     pub no_id: Total,
     /// Messages whose rows all lack a stop reason.
     pub incomplete: u64,
+    /// Messages that the gateway's audit gives to several workers; they stay with their session.
+    pub contested: u64,
     /// By worker, then model.
     pub workers: BTreeMap<String, BTreeMap<String, Cell>>,
     /// Over all sessions that dispatched workers.
@@ -87,6 +90,8 @@ pub struct Book {
     pub unreadable: Vec<String>,
     /// Months of dispatch records, with the time their folder changed.
     pub months: BTreeMap<String, u64>,
+    /// How far the gateway's audit was read.
+    pub(super) audit: AuditMarks,
     /// Where a damaged store was set aside, until the next rebuild.
     pub set_aside: Option<String>,
     /// The first run over everything is not done yet.
@@ -124,6 +129,7 @@ impl Book {
             gone_skipped: self.gone_skipped,
             unreadable: self.unreadable.clone(),
             months: self.months.clone(),
+            audit: self.audit.clone(),
             set_aside: self.set_aside.clone(),
             catching_up: self.catching_up,
             ..Self::default()

@@ -3,9 +3,10 @@
 
 use super::disk::Disk;
 use super::grants::Said;
-use super::layout::{Bytes, SIZE};
+use super::id::Id;
+use super::layout::{Bytes, Place, SIZE};
 use super::merge::{Bits, Open};
-use super::record::{self, Grant, Message, Place, Record, Session};
+use super::record::{self, Grant, Message, Record, SEVERAL, Served, Session};
 use super::sighting::{Piece, Sighting};
 use super::state::{self, State};
 use super::store::{broken, facts_path, index_path, walk};
@@ -130,6 +131,10 @@ fn import_file(
             old.hand_over(tally, open, &message)?;
             tally.lighten()
         }
+        Some(Record::Served(served)) if !old.superseded.has(place + 1) => {
+            old.hand_over_served(tally, open, &served)?;
+            tally.lighten()
+        }
         _ => Ok(()),
     })
 }
@@ -150,7 +155,7 @@ impl Old {
             Record::Grant(grant) => {
                 self.grants.insert((grant.session, grant.number), grant);
             }
-            Record::Message(_) => {}
+            Record::Message(_) | Record::Served(_) => {}
         }
         if let Some((place, length, text)) = self.reading.take() {
             if text.len() < length {
@@ -169,16 +174,34 @@ impl Old {
         self.name(link.checked_sub(1)?)
     }
 
-    fn hand_over(&self, tally: &mut Tally<'_>, open: &mut Open, message: &Message) -> Result<()> {
-        let id = match message.id {
-            record::Id::Inline { length, bytes } => bytes
-                .get(..usize::from(length))
-                .and_then(|id| std::str::from_utf8(id).ok())
-                .map(str::to_owned),
-            record::Id::Name(place) => self.name(place).map(str::to_owned),
+    fn id(&self, id: Id) -> Option<String> {
+        match id {
+            Id::Inline { length, bytes } => {
+                let id = bytes.get(..usize::from(length))?;
+                std::str::from_utf8(id).ok().map(str::to_owned)
+            }
+            Id::Name(place) => self.name(place).map(str::to_owned),
+        }
+    }
+
+    fn hand_over_served(&self, tally: &mut Tally<'_>, open: &mut Open, served: &Served) -> Result<()> {
+        let (Some(session), Some(id)) = (self.name(served.session), self.id(served.id)) else {
+            return Ok(());
         };
+        match self.linked(served.worker) {
+            _ if served.worker == SEVERAL => tally.serve(open, session, &id, None),
+            Some(worker) => tally.serve(open, session, &id, Some(worker)),
+            None => Ok(()),
+        }
+    }
+
+    fn hand_over(&self, tally: &mut Tally<'_>, open: &mut Open, message: &Message) -> Result<()> {
+        let id = self.id(message.id);
         let texts = [message.model, message.session, message.project].map(|place| self.name(place));
         let (Some(id), [Some(model), Some(session), Some(project)]) = (id, texts) else { return Ok(()) };
+        // A damaged set may have lost the record that says it.
+        let served = Served { session: message.session, id: message.id, worker: message.served };
+        self.hand_over_served(tally, open, &served)?;
         let mut piece = Piece::default();
         let [model, session, project] = [model, session, project].map(|text| piece.keep(text));
         piece.sightings.push(Sighting {
@@ -208,7 +231,7 @@ impl Old {
                 tally.forked(name)?;
             }
         }
-        for grant in self.grants.values() {
+        for grant in self.grants.values().filter(|grant| !grant.share) {
             let (Some(session), Some(worker)) = (self.name(grant.session), self.linked(grant.worker)) else {
                 continue;
             };

@@ -36,6 +36,7 @@ pub fn store(bytes: &[u8]) {
                 Some(record::Record::Message(message)) => message.bytes(previous),
                 Some(record::Record::Session(session)) => session.bytes(previous),
                 Some(record::Record::Grant(grant)) => grant.bytes(previous),
+                Some(record::Record::Served(served)) => served.bytes(previous),
                 _ => continue,
             };
             assert!(

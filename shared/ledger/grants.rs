@@ -1,7 +1,8 @@
 //! Who is credited with a session: what dispatch records say of it, by time, also when a record changes its
 //! mind later. Reading the records is left to `credits`.
 
-use super::record::{Grant, Place};
+use super::layout::Place;
+use super::record::Grant;
 use super::store::grant_key;
 use super::tally::{Granted, Tally, link};
 use crate::error::Result;
@@ -28,12 +29,14 @@ impl Tally<'_> {
         let known = self.known(session)?;
         let last_at = known.session.last_at;
         let is_empty = known.session.total.is_empty();
-        let at = known.grants.iter().position(|granted| granted.grant.dispatch == said.dispatch);
+        let audited = known.session.audited;
+        let dispatches = known.grants.iter().filter(|granted| !granted.grant.share).count();
+        let is_this = |granted: &Granted| !granted.grant.share && granted.grant.dispatch == said.dispatch;
+        let at = known.grants.iter().position(is_this);
         if let Some(Granted { place, grant: old }) = at.and_then(|at| known.grants.get(at)).copied() {
             let new = Grant { worker, manager, from: said.from, ..old };
-            let parts = known.grants.len();
             self.recount |= !old.total.is_empty() && new.worker != old.worker;
-            self.recount |= !is_empty && new.from != old.from && parts > 1;
+            self.recount |= !is_empty && new.from != old.from && dispatches > 1;
             return if new == old { Ok(()) } else { self.change(at.unwrap_or(0), place, old, new) };
         }
         let number = known.session.grants;
@@ -46,11 +49,12 @@ impl Tally<'_> {
             manager,
             ..Grant::default()
         };
-        if known.grants.is_empty() {
+        if dispatches == 0 {
             // All that the session did so far is this dispatch's doing.
             new.total = known.session.total;
             let home = self.home_of(session)?;
-            self.recount |= !is_empty && &*home != said.worker;
+            // What the audit says of the session counts no more.
+            self.recount |= !is_empty && (audited || &*home != said.worker);
         } else {
             self.recount |= !is_empty && said.from <= last_at;
         }

@@ -8,7 +8,7 @@
 
 use super::disk::Disk;
 use super::hash;
-use super::record::Place;
+use super::layout::Place;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;

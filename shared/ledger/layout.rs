@@ -4,6 +4,9 @@
 use super::hash;
 use super::usage::{Total, Usage};
 
+/// A record's place in the store; links hold the place plus one, so that zero is "none".
+pub(super) type Place = u32;
+
 /// The size of every record.
 pub(super) const SIZE: usize = 128;
 /// Where the check stands, over all bytes before it.

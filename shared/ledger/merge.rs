@@ -2,7 +2,8 @@
 //! back. The rules themselves are in `winner`, the sums in `tally`.
 
 use super::hash;
-use super::record::{Message, Place, Record};
+use super::layout::Place;
+use super::record::{Message, Record};
 use super::sighting::{Piece, Sighting, id_kind};
 use super::store::further_key;
 use super::tally::{Counted, Tally};
@@ -17,14 +18,14 @@ pub(super) struct Open(BTreeSet<String>);
 
 /// An id as it is looked for.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
-    id: &'a str,
-    without_id: bool,
-    hash: u64,
+pub(super) struct Wanted<'a> {
+    pub(super) id: &'a str,
+    pub(super) without_id: bool,
+    pub(super) hash: u64,
 }
 
 impl<'a> Wanted<'a> {
-    fn of(id: &'a str, without_id: bool) -> Self {
+    pub(super) fn of(id: &'a str, without_id: bool) -> Self {
         Self { id, without_id, hash: hash::of_bytes(id_kind(without_id), id.as_bytes()) }
     }
 }
@@ -110,13 +111,13 @@ impl Tally<'_> {
     fn sight(&mut self, open: &mut Open, sighting: &Sighting, texts: Texts) -> Result<()> {
         let wanted = Wanted::of(&sighting.id, sighting.without_id);
         let Some((place, first)) = self.first_part(wanted)? else {
-            let message = self.message(sighting, texts, false, 0)?;
+            let message = self.message(wanted, sighting, texts, 0)?;
             self.store.add(wanted.hash, |previous| message.bytes(previous))?;
             return self.add(counted(&message, message.member.finished));
         };
         let part = sighting.member.part;
         if first.next_part == 0 && first.member.part == part {
-            let Some(better) = self.better(&first, sighting, texts)? else { return Ok(()) };
+            let Some(better) = self.better(wanted, &first, sighting, texts)? else { return Ok(()) };
             self.remove(counted(&first, first.member.finished))?;
             self.add(counted(&better, better.member.finished))?;
             self.store.supersede(wanted.hash, place, |previous| better.bytes(previous))?;
@@ -124,19 +125,20 @@ impl Tally<'_> {
         }
         self.open(open, wanted, &first)?;
         if first.member.part == part {
-            if let Some(better) = self.better(&first, sighting, texts)? {
+            if let Some(better) = self.better(wanted, &first, sighting, texts)? {
                 self.store.supersede(wanted.hash, place, |previous| better.bytes(previous))?;
             }
             return Ok(());
         }
         let key = further_key(wanted.hash, part);
         if let Some((place, old)) = self.further_part(wanted, part)? {
-            if let Some(better) = self.better(&old, sighting, texts)? {
+            if let Some(better) = self.better(wanted, &old, sighting, texts)? {
                 self.store.supersede(key, place, |previous| better.bytes(previous))?;
             }
             return Ok(());
         }
-        let message = self.message(sighting, texts, true, first.next_part)?;
+        let mut message = self.message(wanted, sighting, texts, first.next_part)?;
+        message.further = true;
         let new = self.store.add(key, |previous| message.bytes(previous))?;
         let first = Message { next_part: new + 1, ..first };
         self.store.supersede(wanted.hash, place, |previous| first.bytes(previous))?;
@@ -144,7 +146,7 @@ impl Tally<'_> {
     }
 
     /// Takes the messages of an id with several parts back, once, until the parts are settled.
-    fn open(&mut self, open: &mut Open, wanted: Wanted<'_>, first: &Message) -> Result<()> {
+    pub(super) fn open(&mut self, open: &mut Open, wanted: Wanted<'_>, first: &Message) -> Result<()> {
         if !open.0.insert(wanted.id.to_owned()) {
             return Ok(());
         }
@@ -170,9 +172,9 @@ impl Tally<'_> {
 
     fn message(
         &mut self,
+        wanted: Wanted<'_>,
         sighting: &Sighting,
         texts: Texts,
-        further: bool,
         next_part: u32,
     ) -> Result<Message> {
         let Texts { model, session, project } = texts;
@@ -183,13 +185,20 @@ impl Tally<'_> {
             model,
             session,
             project,
-            further,
+            further: false,
             next_part,
+            served: self.served(session, wanted)?,
         })
     }
 
     /// The message with the sighting taken in, when that changes anything.
-    fn better(&mut self, old: &Message, sighting: &Sighting, texts: Texts) -> Result<Option<Message>> {
+    fn better(
+        &mut self,
+        wanted: Wanted<'_>,
+        old: &Message,
+        sighting: &Sighting,
+        texts: Texts,
+    ) -> Result<Option<Message>> {
         let Member { claim, on_main, finished, .. } = sighting.member;
         let mut new = *old;
         new.member.on_main |= on_main;
@@ -207,6 +216,7 @@ impl Tally<'_> {
         if wins {
             new.member.claim = claim;
             (new.model, new.session, new.project) = (texts.model, texts.session, texts.project);
+            new.served = self.served(texts.session, wanted)?;
         }
         Ok((new != *old).then_some(new))
     }
@@ -215,7 +225,7 @@ impl Tally<'_> {
         places.into_iter().map(|place| self.store.text(place)).collect()
     }
 
-    fn first_part(&mut self, wanted: Wanted<'_>) -> Result<Option<(Place, Message)>> {
+    pub(super) fn first_part(&mut self, wanted: Wanted<'_>) -> Result<Option<(Place, Message)>> {
         self.store.find(wanted.hash, |store, record| {
             Ok(match record {
                 Record::Message(message)
@@ -230,7 +240,11 @@ impl Tally<'_> {
         })
     }
 
-    fn further_part(&mut self, wanted: Wanted<'_>, part: Part) -> Result<Option<(Place, Message)>> {
+    pub(super) fn further_part(
+        &mut self,
+        wanted: Wanted<'_>,
+        part: Part,
+    ) -> Result<Option<(Place, Message)>> {
         self.store.find(further_key(wanted.hash, part), |store, record| {
             Ok(match record {
                 Record::Message(message)
@@ -308,7 +322,7 @@ impl Tally<'_> {
 }
 
 /// A message of one part.
-fn counted(message: &Message, finished: bool) -> Counted {
+pub(super) fn counted(message: &Message, finished: bool) -> Counted {
     Counted {
         usage: message.member.claim.usage,
         session: message.session,
@@ -316,6 +330,7 @@ fn counted(message: &Message, finished: bool) -> Counted {
         at: message.member.claim.at,
         finished,
         without_id: message.without_id,
+        served: message.served,
     }
 }
 

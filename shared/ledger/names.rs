@@ -1,7 +1,9 @@
 //! Texts in the store, each told once: models, sessions, projects, workers, and ids too long for a record.
 
 use super::hash;
-use super::record::{self, Id, Place, Record};
+use super::id::{INLINE_ID, Id};
+use super::layout::Place;
+use super::record::{self, Record};
 use super::store::{Store, broken};
 use crate::error::Result;
 use std::sync::Arc;
@@ -28,7 +30,7 @@ impl Store<'_> {
 
     /// A text as an id: short ones stand in the record.
     pub(super) fn id_of(&mut self, text: &str) -> Result<Id> {
-        let mut bytes = [0; record::INLINE_ID];
+        let mut bytes = [0; INLINE_ID];
         match bytes.get_mut(..text.len()) {
             Some(head) => {
                 head.copy_from_slice(text.as_bytes());

@@ -3,9 +3,10 @@
 
 use super::book::Book;
 use super::fact::{Fact, MAIN};
-use super::layout::SIZE;
+use super::id::Id;
+use super::layout::{Place, SIZE};
 use super::merge::{Bits, groups};
-use super::record::{self, Grant, Message, Place, Record, Session};
+use super::record::{self, Grant, Message, Record, SEVERAL, Session};
 use super::state::State;
 use super::store::{broken, facts_path, walk};
 use super::usage::Usage;
@@ -97,7 +98,7 @@ impl Ledger {
                     ledger.sessions.insert(session.name, session);
                 }
                 Record::Grant(grant) => ledger.grant(grant),
-                Record::Message(_) => {}
+                Record::Message(_) | Record::Served(_) => {}
             }
             if let Some((place, length, text)) = name.take() {
                 if text.len() < length {
@@ -164,7 +165,7 @@ impl Ledger {
                 cache_read: cost.cache_read.saturating_sub(rows.cache_read),
             };
             if usage != Usage::default() {
-                let (worker, _) = self.credit(session.name, session.last_at);
+                let (worker, _) = self.credit(session.name, session.last_at, 0);
                 unlogged.push(Unlogged { session: self.name(session.name), worker, usage });
             }
         }
@@ -180,13 +181,18 @@ impl Ledger {
         link.checked_sub(1).map(|place| self.name(place))
     }
 
-    /// The worker and the manager session of what a session did at a time.
-    fn credit(&self, session: Place, at: i64) -> (Arc<str>, Option<Arc<str>>) {
+    /// The worker and the manager session of what a session did at a time, and whom the audit names for it.
+    fn credit(&self, session: Place, at: i64, served: u32) -> (Arc<str>, Option<Arc<str>>) {
         let grants = self.grants.get(&session).map_or(&[][..], Vec::as_slice);
         if let Some(grant) = super::tally::grant_at(grants, at).and_then(|at| grants.get(at))
             && let Some(worker) = self.linked(grant.worker)
         {
             return (worker, self.linked(grant.manager));
+        }
+        if served != SEVERAL
+            && let Some(worker) = self.linked(served)
+        {
+            return (worker, Some(self.name(session)));
         }
         let known = self.sessions.get(&session).copied().unwrap_or_default();
         let home = self.linked(known.holder).or_else(|| self.linked(known.seen));
@@ -195,16 +201,16 @@ impl Ledger {
 
     fn id(&self, message: &Message) -> String {
         match message.id {
-            record::Id::Inline { length, bytes } => {
+            Id::Inline { length, bytes } => {
                 String::from_utf8_lossy(bytes.get(..usize::from(length)).unwrap_or_default()).into_owned()
             }
-            record::Id::Name(place) => self.name(place).to_string(),
+            Id::Name(place) => self.name(place).to_string(),
         }
     }
 
     fn fact(&self, id: String, message: &Message, finished: bool) -> Fact {
         let claim = message.member.claim;
-        let (worker, manager) = self.credit(message.session, claim.at);
+        let (worker, manager) = self.credit(message.session, claim.at, message.served);
         Fact {
             id,
             usage: claim.usage,

@@ -1,32 +1,25 @@
-//! The records of the store: 128 bytes each, of five kinds, checked by a hash. What they add up to is left
+//! The records of the store: 128 bytes each, of six kinds, checked by a hash. What they add up to is left
 //! to `book`, where they lie to `store`.
 
-use super::layout::{Bytes, CHECK_AT, Fields, PREVIOUS_AT, Writer, check};
+use super::id::Id;
+use super::layout::{Bytes, CHECK_AT, Fields, PREVIOUS_AT, Place, Writer, check};
 use super::usage::{Total, Usage};
 use super::winner::{Claim, Member, Part, Uuid};
-
-/// A record's place in the store; links hold the place plus one, so that zero is "none".
-pub(super) type Place = u32;
 
 const MESSAGE: u8 = 1;
 const NAME: u8 = 2;
 const MORE: u8 = 3;
 const SESSION: u8 = 4;
 const GRANT: u8 = 5;
+const SERVED: u8 = 6;
 
-/// An id up to this length stands in the record itself, a longer one is a name.
-pub(super) const INLINE_ID: usize = 40;
+/// In the place of a worker: several of them answered.
+pub(super) const SEVERAL: u32 = u32::MAX;
+
 /// The part of a name that one record holds.
 const NAME_PART: usize = 112;
 /// The bytes of a token count of one message: `json` lets none through that needs more.
 const TOKENS_WIDTH: usize = 5;
-
-/// The id of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Id {
-    Inline { length: u8, bytes: [u8; INLINE_ID] },
-    Name(Place),
-}
 
 /// One part of one message: its winning row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +34,8 @@ pub(super) struct Message {
     pub(super) further: bool,
     /// In the first part: the newest further part. In a further part: the one before it. Zero is none.
     pub(super) next_part: u32,
+    /// What the session's [`Served`] record of the id says: a worker (a link), [`SEVERAL`] or none.
+    pub(super) served: u32,
 }
 
 /// What is known of a session, as a worker's and as a manager's.
@@ -58,14 +53,18 @@ pub(super) struct Session {
     pub(super) cost: Usage,
     /// It began as a copy of another session, whose cost it carries on.
     pub(super) forked: bool,
+    /// The gateway's audit names workers for messages of it.
+    pub(super) audited: bool,
     /// How many grants credit parts of it to managers or workers.
     pub(super) grants: u32,
-    /// How many grants name it as the manager, and the newest of them (a link).
+    /// How many grants name it as the manager, its own shares only while something is in them.
     pub(super) manages: u32,
+    /// The newest of them, shares always included (a link).
     pub(super) newest_grant: u32,
 }
 
-/// What one dispatch record says of one session: from when on it belongs to whom.
+/// What one dispatch record says of one session: from when on it belongs to whom. Or a share: the messages of
+/// a session that a worker answered through the gateway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Grant {
     pub(super) session: Place,
@@ -78,6 +77,17 @@ pub(super) struct Grant {
     /// The manager's grant before this one (a link).
     pub(super) next_of_manager: u32,
     pub(super) total: Total,
+    /// It is a share: the session is its own manager, and `dispatch` and `from` say nothing.
+    pub(super) share: bool,
+}
+
+/// Which worker answered a message of a session through the gateway, as the audit says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Served {
+    pub(super) session: Place,
+    pub(super) id: Id,
+    /// A link, or [`SEVERAL`].
+    pub(super) worker: u32,
 }
 
 /// A record of any kind, as read.
@@ -92,6 +102,7 @@ pub(super) enum Record {
     More(Vec<u8>),
     Session(Session),
     Grant(Grant),
+    Served(Served),
 }
 
 /// The version of the record before this one (a link), superseded by it.
@@ -120,6 +131,21 @@ fn flags(flags: [bool; 7]) -> u8 {
     flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag))
 }
 
+impl Served {
+    pub(super) fn bytes(&self, previous: u32) -> Bytes {
+        let mut writer = Writer::new(SERVED);
+        writer.number(u64::from(self.session), 4);
+        writer.number(u64::from(self.worker), 4);
+        self.id.write(&mut writer);
+        writer.done(previous)
+    }
+
+    fn read(mut fields: Fields<'_>) -> Self {
+        let (session, worker) = (fields.small(), fields.small());
+        Self { session, id: Id::read(&mut fields), worker }
+    }
+}
+
 impl Message {
     pub(super) fn bytes(&self, previous: u32) -> Bytes {
         let mut writer = Writer::new(MESSAGE);
@@ -128,28 +154,16 @@ impl Message {
             Part::Request(hash) => (true, hash),
             Part::Input(input) => (false, input),
         };
-        let (length, name, inline) = match self.id {
-            Id::Inline { length, bytes } => (length, 0, bytes),
-            Id::Name(place) => (u8::MAX, place, [0; INLINE_ID]),
-        };
-        writer.put(&[
-            flags([
-                self.without_id,
-                self.further,
-                by_request,
-                on_main,
-                finished,
-                claim.sidechain,
-                claim.uuid.usual,
-            ]),
-            length,
-        ]);
-        if length == u8::MAX {
-            writer.number(u64::from(name), INLINE_ID.min(8));
-            writer.put(&[0; INLINE_ID - 8]);
-        } else {
-            writer.put(&inline);
-        }
+        writer.put(&[flags([
+            self.without_id,
+            self.further,
+            by_request,
+            on_main,
+            finished,
+            claim.sidechain,
+            claim.uuid.usual,
+        ])]);
+        self.id.write(&mut writer);
         writer.number(part, 8);
         writer.put(&claim.uuid.bytes);
         writer.put(&claim.at.to_le_bytes());
@@ -158,19 +172,14 @@ impl Message {
             writer.number(u64::from(link), 4);
         }
         writer.number(u64::from(self.next_part), 4);
+        writer.number(u64::from(self.served), 4);
         writer.done(previous)
     }
 
     fn read(mut fields: Fields<'_>) -> Self {
         let flags = fields.number(1);
         let flag = |at: u32| flags >> at & 1 == 1;
-        let length = fields.number(1) as u8;
-        let inline: [u8; INLINE_ID] = fields.array();
-        let id = if length == u8::MAX {
-            Id::Name(Fields { bytes: &inline }.small())
-        } else {
-            Id::Inline { length, bytes: inline }
-        };
+        let id = Id::read(&mut fields);
         let part = fields.number(8);
         let uuid = Uuid { usual: flag(6), bytes: fields.array() };
         let at = i64::from_le_bytes(fields.array());
@@ -190,6 +199,7 @@ impl Message {
             project,
             further: flag(1),
             next_part: fields.small(),
+            served: fields.small(),
         }
     }
 }
@@ -197,7 +207,7 @@ impl Message {
 impl Session {
     pub(super) fn bytes(&self, previous: u32) -> Bytes {
         let mut writer = Writer::new(SESSION);
-        writer.put(&[u8::from(self.forked)]);
+        writer.put(&[u8::from(self.forked) | u8::from(self.audited) << 1]);
         for link in [self.name, self.holder, self.seen, self.grants, self.manages, self.newest_grant] {
             writer.number(u64::from(link), 4);
         }
@@ -208,12 +218,13 @@ impl Session {
     }
 
     fn read(mut fields: Fields<'_>) -> Self {
-        let forked = fields.number(1) == 1;
+        let flags = fields.number(1);
+        let (forked, audited) = (flags & 1 == 1, flags >> 1 & 1 == 1);
         let [name, holder, seen, grants, manages, newest_grant] = std::array::from_fn(|_| fields.small());
         let last_at = i64::from_le_bytes(fields.array());
         let total = fields.total();
         let cost = fields.usage(TOKENS_WIDTH);
-        Self { name, holder, seen, total, last_at, cost, forked, grants, manages, newest_grant }
+        Self { name, holder, seen, total, last_at, cost, forked, audited, grants, manages, newest_grant }
     }
 }
 
@@ -226,6 +237,7 @@ impl Grant {
         writer.number(self.dispatch, 8);
         writer.put(&self.from.to_le_bytes());
         writer.total(&self.total);
+        writer.put(&[u8::from(self.share)]);
         writer.done(previous)
     }
 
@@ -234,7 +246,8 @@ impl Grant {
         let dispatch = fields.number(8);
         let from = i64::from_le_bytes(fields.array());
         let total = fields.total();
-        Self { session, number, dispatch, from, worker, manager, next_of_manager, total }
+        let share = fields.number(1) == 1;
+        Self { session, number, dispatch, from, worker, manager, next_of_manager, total, share }
     }
 }
 
@@ -272,12 +285,14 @@ pub(super) fn read(bytes: &Bytes) -> Option<Record> {
         }
         SESSION => Some(Record::Session(Session::read(fields))),
         GRANT => Some(Record::Grant(Grant::read(fields))),
+        SERVED => Some(Record::Served(Served::read(fields))),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::id::INLINE_ID;
     use super::super::layout::SIZE;
     use super::*;
 
@@ -310,6 +325,7 @@ mod tests {
             project: 3,
             further: true,
             next_part: u32::MAX,
+            served: SEVERAL,
         };
         let named = Message { id: Id::Name(77), further: false, ..message };
         for message in [message, named] {
@@ -324,11 +340,24 @@ mod tests {
             last_at: 4,
             cost: USAGE,
             forked: true,
+            audited: true,
             ..Session::default()
         };
         assert_eq!(read(&session.bytes(0)), Some(Record::Session(session)));
-        let grant = Grant { session: 1, number: 2, dispatch: u64::MAX, from: -1, total, ..Grant::default() };
+        let grant = Grant {
+            session: 1,
+            number: 2,
+            dispatch: u64::MAX,
+            from: -1,
+            total,
+            share: true,
+            ..Grant::default()
+        };
         assert_eq!(read(&grant.bytes(0)), Some(Record::Grant(grant)));
+        for id in [message.id, named.id] {
+            let served = Served { session: 3, id, worker: SEVERAL };
+            assert_eq!(read(&served.bytes(0)), Some(Record::Served(served)));
+        }
     }
 
     #[test]

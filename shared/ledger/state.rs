@@ -4,7 +4,7 @@
 use super::book::Book;
 use super::disk::{self, Disk};
 use super::hash;
-use super::record::Place;
+use super::layout::Place;
 use super::store::broken;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"moledger";
 /// The format of the store. A newer one is left alone, an older one is migrated by reading its records.
-const VERSION: u64 = 1;
+/// Version 1 knew nothing of the gateway's audit: its fields are zero there, and it was not read yet.
+const VERSION: u64 = 2;
 const HEAD: usize = 8 * 7;
 
 /// How far a transcript was read, and by what it is known again.
@@ -71,7 +72,7 @@ impl State {
         };
         if bytes.get(..8) == Some(&MAGIC) && number(&bytes, 8) > Some(VERSION) {
             return Err(Error::new(Exit::Config, "a newer mo-ledger wrote").at(&path).hint(
-                "update model-orchestration, or run `mo-ledger rebuild --fresh` to begin a store of this version",
+                "update model-orchestration, or move its folder away and run `mo-ledger rebuild`: it counts what is still there",
             ));
         }
         decode(&bytes).map(Some).ok_or_else(|| broken(&path, "it does not hold its check"))
@@ -129,7 +130,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<State> {
     let end = bytes.len().checked_sub(8)?;
     let body = bytes.get(..end)?;
     if body.get(..8)? != MAGIC
-        || number(body, 8)? != VERSION
+        || !(1..=VERSION).contains(&number(body, 8)?)
         || number(bytes, end)? != hash::of_bytes(b'S', body)
     {
         return None;
@@ -219,7 +220,7 @@ mod tests {
     fn a_newer_format_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let mut bytes = encode(&state());
-        bytes[8] = 2;
+        bytes[8] = 3;
         std::fs::write(path(dir.path()), bytes).unwrap();
         assert_eq!(State::read(dir.path()).unwrap_err().exit(), Exit::Config);
     }

@@ -4,8 +4,8 @@
 use super::disk::Disk;
 use super::hash;
 use super::index::{self, Index};
-use super::layout::{Bytes, SIZE};
-use super::record::{self, Place, Record};
+use super::layout::{Bytes, Place, SIZE};
+use super::record::{self, Record};
 use super::sighting::id_kind;
 use super::winner::Part;
 use crate::error::{Error, Result};
@@ -139,6 +139,10 @@ impl<'d> Store<'d> {
             }
             Record::Session(session) => Some(session_key(session.name)),
             Record::Grant(grant) => Some(grant_key(grant.session, grant.number)),
+            Record::Served(served) => {
+                let id = hash::of_bytes(id_kind(false), self.id(served.id)?.as_bytes());
+                Some(served_key(served.session, id))
+            }
             Record::Name { .. } => Some(hash::of_bytes(b'n', self.read_name(place)?.as_bytes())),
             Record::More(_) => None,
         })
@@ -284,6 +288,11 @@ pub(super) fn session_key(name: Place) -> u64 {
 /// The key of a session's grant.
 pub(super) fn grant_key(session: Place, number: u32) -> u64 {
     hash::of_numbers(b'g', [u64::from(session), u64::from(number)])
+}
+
+/// The key of who answered a message of a session, by the hash of its id.
+pub(super) fn served_key(session: Place, id: u64) -> u64 {
+    hash::of_numbers(b'v', [u64::from(session), id])
 }
 
 #[cfg(test)]

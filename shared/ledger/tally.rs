@@ -1,13 +1,14 @@
 //! Sessions and whom they belong to: every message that is counted or taken back goes through here into
 //! the sums. Which row counts is left to `merge`, what dispatch records say to `grants`.
 
-use super::book::{Book, Manager};
+use super::book::Book;
 use super::fact::MAIN;
-use super::record::{Grant, Place, Record, Session};
+use super::layout::Place;
+use super::record::{Grant, Record, SEVERAL, Session};
 use super::store::{Store, broken, grant_key, session_key};
 use super::usage::Usage;
 use crate::error::Result;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A message as the sums see it.
@@ -19,6 +20,8 @@ pub(super) struct Counted {
     pub(super) at: i64,
     pub(super) finished: bool,
     pub(super) without_id: bool,
+    /// See `Message`.
+    pub(super) served: u32,
 }
 
 /// A grant and where it lies.
@@ -41,6 +44,14 @@ pub(super) struct Known {
     pub(super) session: Session,
     pub(super) grants: Vec<Granted>,
     pub(super) changed: bool,
+}
+
+impl Known {
+    /// Its own tokens as they count among those of managers, if it is one.
+    fn managed(&self) -> (u64, u64) {
+        let is_manager = self.session.manages > 0;
+        (u64::from(is_manager), if is_manager { self.session.total.usage.fresh() } else { 0 })
+    }
 }
 
 /// The store with its sums, open for an update.
@@ -156,7 +167,8 @@ impl<'d> Tally<'d> {
         let known = self.known(name)?;
         set(&mut known.session, new);
         known.changed = true;
-        let ungranted = known.grants.is_empty() && !known.session.total.is_empty();
+        let ungranted = known.grants.iter().all(|granted| granted.grant.share);
+        let ungranted = ungranted && !known.session.total.is_empty();
         if ungranted && self.home_of(name)? != before {
             self.recount = true;
         }
@@ -207,32 +219,52 @@ impl<'d> Tally<'d> {
             turn(&mut self.book.no_id);
             return Ok(());
         }
+        let at = match grant_at(&self.known(message.session)?.grants, message.at) {
+            Some(at) => Some(at),
+            None => self.share(message.session, message.served)?,
+        };
         let known = self.known(message.session)?;
+        let (was_manager, was_fresh) = known.managed();
         turn(&mut known.session.total);
         if add {
             known.session.last_at = known.session.last_at.max(message.at);
         }
         known.changed = true;
-        let manages = known.session.manages > 0;
-        let granted = grant_at(&known.grants, message.at);
-        let granted = granted.and_then(|at| known.grants.get_mut(at)).map(|granted| {
+        let granted = at.and_then(|at| known.grants.get_mut(at)).map(|granted| {
+            let was_empty = granted.grant.total.messages == 0;
             turn(&mut granted.grant.total);
+            match (was_empty, granted.grant.total.messages == 0) {
+                _ if !granted.grant.share => {}
+                (true, false) => known.session.manages += 1,
+                (false, true) => known.session.manages = known.session.manages.saturating_sub(1),
+                _ => {}
+            }
             granted.grant
         });
+        let (is_manager, is_fresh) = known.managed();
+        let all = &mut self.book.all_time;
+        all.sessions = all.sessions.wrapping_add(is_manager).wrapping_sub(was_manager);
+        all.fresh = all.fresh.wrapping_add(is_fresh).wrapping_sub(was_fresh);
+        if was_manager + is_manager > 0 {
+            self.touched.insert(message.session);
+        }
         let worker = match granted.and_then(|grant| grant.worker.checked_sub(1)) {
             Some(worker) => self.store.text(worker)?,
             None => self.home_of(message.session)?,
         };
         if let Some(manager) = granted.and_then(|grant| grant.manager.checked_sub(1)) {
             fresh(&mut self.book.all_time.worker_fresh);
-            fresh(&mut self.book.all_time.fresh);
+            // A share is part of the manager's own total.
+            if granted.is_some_and(|grant| !grant.share) {
+                fresh(&mut self.book.all_time.fresh);
+            }
             self.touched.insert(manager);
         }
-        if manages {
-            fresh(&mut self.book.all_time.fresh);
-            self.touched.insert(message.session);
-        }
         turn(&mut self.book.totals);
+        if granted.is_none() && message.served == SEVERAL {
+            let contested = &mut self.book.contested;
+            *contested = if add { contested.wrapping_add(1) } else { contested.wrapping_sub(1) };
+        }
         if !message.finished {
             self.book.incomplete =
                 if add { self.book.incomplete.wrapping_add(1) } else { self.book.incomplete.wrapping_sub(1) };
@@ -250,6 +282,34 @@ impl<'d> Tally<'d> {
         Ok(())
     }
 
+    /// The place of a worker's share among the session's grants, made when missing.
+    fn share(&mut self, session: Place, worker: u32) -> Result<Option<usize>> {
+        if worker == 0 || worker == SEVERAL {
+            return Ok(None);
+        }
+        let known = self.known(session)?;
+        let is_this = |granted: &Granted| granted.grant.share && granted.grant.worker == worker;
+        if let Some(at) = known.grants.iter().position(is_this) {
+            return Ok(Some(at));
+        }
+        let grant = Grant {
+            session,
+            number: known.session.grants,
+            worker,
+            manager: link(session),
+            next_of_manager: known.session.newest_grant,
+            share: true,
+            ..Grant::default()
+        };
+        let place = self.store.add(grant_key(session, grant.number), |previous| grant.bytes(previous))?;
+        let known = self.known(session)?;
+        known.session.newest_grant = link(place);
+        known.session.grants += 1;
+        known.changed = true;
+        known.grants.push(Granted { place, grant });
+        Ok(Some(known.grants.len() - 1))
+    }
+
     /// Sets every sum to zero, sessions' included, before all messages are counted again.
     pub(super) fn empty(&mut self, sessions: &[Place]) -> Result<()> {
         self.book = self.book.emptied();
@@ -259,50 +319,14 @@ impl<'d> Tally<'d> {
             known.session.last_at = 0;
             known.changed = true;
             for granted in &mut known.grants {
+                let counts = granted.grant.share && granted.grant.total.messages > 0;
+                known.session.manages = known.session.manages.saturating_sub(u32::from(counts));
                 granted.grant.total = super::usage::Total::default();
             }
             if known.session.manages > 0 {
                 self.book.all_time.sessions += 1;
                 self.touched.insert(*name);
             }
-        }
-        Ok(())
-    }
-
-    /// Adds up the manager sessions that changed.
-    pub(super) fn sum_managers(&mut self) -> Result<()> {
-        for name in std::mem::take(&mut self.touched) {
-            let text = self.store.text(name)?;
-            let session = self.known(name)?.session;
-            if session.manages == 0 {
-                self.book.drop_manager(&text);
-                continue;
-            }
-            let mut manager = Manager {
-                session: text.to_string(),
-                at: session.last_at,
-                main: session.total.usage.fresh(),
-                by_worker: BTreeMap::new(),
-            };
-            let (mut next, mut met) = (session.newest_grant, HashSet::new());
-            while let Some(place) = next.checked_sub(1) {
-                let Record::Grant(version) = self.store.record(place)? else {
-                    return Err(self.damaged("a manager's grants are broken off"));
-                };
-                next = version.next_of_manager;
-                let known = self.known(version.session)?;
-                let newest = known.grants.get(version.number as usize).map(|granted| granted.grant);
-                let newest = newest.filter(|grant| grant.manager == link(name));
-                let (Some(grant), true) = (newest, met.insert((version.session, version.number))) else {
-                    continue;
-                };
-                manager.at = manager.at.max(grant.from);
-                if let Some(worker) = grant.worker.checked_sub(1) {
-                    let worker = self.store.text(worker)?;
-                    *entry(&mut manager.by_worker, &worker) += grant.total.usage.fresh();
-                }
-            }
-            self.book.put_manager(manager);
         }
         Ok(())
     }
@@ -334,17 +358,19 @@ impl<'d> Tally<'d> {
     }
 }
 
-/// The grant that a message of this time falls under: the last one that began before it, else the first.
+/// The grant of a dispatch that a message of this time falls under: the last one that began before it, else the
+/// first.
 pub(super) fn grant_at<G: AsRef<Grant>>(grants: &[G], at: i64) -> Option<usize> {
     let key = |(place, grant): &(usize, &G)| {
         let grant = grant.as_ref();
         (grant.from, grant.dispatch, *place)
     };
-    let begun = grants.iter().enumerate().filter(|(_, grant)| grant.as_ref().from <= at).max_by_key(key);
-    begun.or_else(|| grants.iter().enumerate().min_by_key(key)).map(|(place, _)| place)
+    let dispatches = || grants.iter().enumerate().filter(|(_, grant)| !grant.as_ref().share);
+    let begun = dispatches().filter(|(_, grant)| grant.as_ref().from <= at).max_by_key(key);
+    begun.or_else(|| dispatches().min_by_key(key)).map(|(place, _)| place)
 }
 
 /// The value under a name, made when missing without copying the name twice.
-fn entry<'a, T: Default>(map: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
+pub(super) fn entry<'a, T: Default>(map: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
     map.entry(name.to_owned()).or_default()
 }

@@ -1,6 +1,7 @@
 //! The update: what is new since the last one is read, counted, committed and published, under the
 //! ledger's lock. It costs what is new, never what is there.
 
+use super::audit::{self, Audit};
 use super::credits::{self, Credits};
 use super::disk::{Disk, RealDisk};
 use super::era;
@@ -67,6 +68,7 @@ struct Seen {
     listing: Listing,
     state: State,
     credits: Credits,
+    audit: Audit,
 }
 
 /// Brings the ledger up to date.
@@ -135,17 +137,19 @@ fn look(world: &World, state: State) -> Result<Seen> {
     let homes = homes::homes(world)?;
     let listing = homes::list(&homes);
     let credits = credits::look(&world.paths.dispatch()?, &state.seen, &state.book.months);
-    Ok(Seen { homes, listing, state, credits })
+    let audit = audit::look(&world.paths.proxy()?.join("audit"), &state.book.audit);
+    Ok(Seen { homes, listing, state, credits, audit })
 }
 
 /// Nothing is new, nothing has gone, and what is published shows the last commit.
 fn is_current(seen: &Seen, dir: &Path) -> bool {
-    let Seen { listing, state, credits, .. } = seen;
+    let Seen { listing, state, credits, audit, .. } = seen;
     let pending = pending(listing, state);
     let known = |path: &PathBuf| state.book.unreadable.iter().any(|known| *known == path.to_string_lossy());
     let all_there = !listing.unreadable.is_empty() || pending.known == state.marks.len();
     let nothing_new = pending.transcripts.iter().all(|transcript| known(&transcript.path))
         && listing.unreadable.iter().all(known)
+        && audit.unread.iter().all(|file| known(&file.path))
         && credits.records.is_empty()
         && credits.seen == state.seen
         && !state.book.catching_up;
@@ -218,18 +222,25 @@ impl Update<'_> {
         store: Store<'_>,
         import: impl FnOnce(&mut Tally<'_>, &mut Open) -> Result<()>,
     ) -> Result<Outcome> {
-        let Seen { homes, listing, state, credits } = seen;
+        let Seen { homes, listing, state, credits, audit } = seen;
         let mut tally = Tally::new(store, state.book.clone());
         let mut open = Open::default();
         tally.holders = holders(homes, listing);
+        // First, since a message that finds its word there is written once. Half of what can be afforded, so that
+        // transcripts are never kept waiting.
+        let reading = audit.read(&state.book.audit, self.budget.max_bytes / 2, &mut |answer| {
+            tally.serve(&mut open, &answer.session, &answer.id, Some(&answer.worker))?;
+            tally.lighten()
+        })?;
+        tally.book.audit = reading.marks;
         let pending = pending(listing, state);
         let unread = pending.bytes;
-        let taken = Intake {
+        let mut taken = Intake {
             homes,
             state,
             tally: &mut tally,
             open: &mut open,
-            max_bytes: self.budget.max_bytes,
+            max_bytes: self.budget.max_bytes.saturating_sub(reading.bytes),
             threads: self.budget.threads,
             progress: self.progress,
         }
@@ -245,11 +256,13 @@ impl Update<'_> {
         tally.sum_managers()?;
         tally.write_sessions()?;
         tally.store.write(true)?;
-        let bytes_left = if taken.is_short { unread.saturating_sub(taken.bytes).max(1) } else { 0 };
+        let bytes_left =
+            if taken.is_short || reading.is_short { unread.saturating_sub(taken.bytes).max(1) } else { 0 };
+        taken.unreadable.extend(reading.unreadable);
         let outcome = Outcome {
             changed: true,
             files: listing.transcripts.len() as u64,
-            bytes: taken.bytes,
+            bytes: taken.bytes + reading.bytes,
             rows: taken.rows,
             bytes_left,
             generation: state.generation + 1,

@@ -6,20 +6,21 @@ use shared::ledger::{Budget, rebuild, update};
 use shared::world::World;
 use std::fs;
 
-struct Home {
-    dir: tempfile::TempDir,
-    world: World,
+/// A home whose answers and records are written by hand.
+pub struct Home {
+    pub dir: tempfile::TempDir,
+    pub world: World,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let world = world(dir.path());
         Self { dir, world }
     }
 
     /// Adds an answer of so many tokens at a minute of an hour.
-    fn answer(&self, home: &str, session: &str, minute: u64, output: u64) {
+    pub fn answer(&self, home: &str, session: &str, minute: u64, output: u64) {
         let path = self.dir.path().join(home).join("projects/-p").join(format!("{session}.jsonl"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let row = json!({
@@ -31,7 +32,7 @@ impl Home {
         fs::write(path, format!("{old}{row}\n")).unwrap();
     }
 
-    fn record(&self, id: &str, worker: &str, manager: Option<&str>, sessions: &[&str], minute: u64) {
+    pub fn record(&self, id: &str, worker: &str, manager: Option<&str>, sessions: &[&str], minute: u64) {
         let dir = self.dir.path().join(".claude-workers/.dispatch/2026-11");
         fs::create_dir_all(&dir).unwrap();
         let record = json!({
@@ -43,7 +44,7 @@ impl Home {
     }
 
     /// What is published, checked against a ledger that is made anew.
-    fn sessions(&self) -> Value {
+    pub fn sessions(&self) -> Value {
         updated(&self.world);
         counted(&self.world);
         let shown = published(&self.world);

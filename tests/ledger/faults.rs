@@ -1,9 +1,11 @@
 //! An update stopped at every write, rename, truncation and sync, by a kill or by a power cut: the next one
 //! counts right.
 
+use crate::audit::{Audit, line};
 use crate::corpus::{Chance, home};
 use crate::home::{counted, published, world};
-use crate::reference::{File, count_all};
+use crate::reference::{File, Known, count_known};
+use crate::served::ids;
 use shared::ledger::disk::{Disk, RealDisk};
 use shared::ledger::{Budget, rebuild_on, update_on};
 use std::fs;
@@ -120,8 +122,8 @@ impl Disk for Dying {
     }
 }
 
-/// A home with a ledger that is not up to date: rows were added, a file was replaced, one is gone, and a
-/// dispatch was recorded.
+/// A home with a ledger that is not up to date: rows were added, a file was replaced, one is gone, a dispatch was
+/// recorded, and the audit names workers, of which the ledger knows some.
 struct Stale {
     before: tempfile::TempDir,
     expected: serde_json::Value,
@@ -145,8 +147,18 @@ fn stale() -> Stale {
         .map(|(_, file)| File { bytes: file.bytes[..file.bytes.len() * 2 / 3].to_vec(), ..file.clone() })
         .collect();
     lay(before.path(), &half);
+    let (mut known, mut audit) = (Known::default(), Audit::at(before.path()));
+    let mut serve = |nth: usize| {
+        for (session, id) in ids(&files).into_iter().skip(nth).step_by(6) {
+            audit.append(&line(&session, &id, Some("kimi")));
+            known.served.entry((session, id)).or_default().insert("kimi".to_owned());
+        }
+        audit.rotate();
+    };
+    serve(0);
     let world = world(before.path());
     update_on(&RealDisk, &world, &Budget::WHOLE, &|_, _| {}, &|_, _, _| None).unwrap();
+    serve(3);
     lay(before.path(), &files);
     let records = before.path().join(".claude-workers/.dispatch/2026-11");
     fs::create_dir_all(&records).unwrap();
@@ -156,7 +168,8 @@ fn stale() -> Stale {
         "worker_sessions": [session], "started_at": "2026-11-01T00:00:00Z", "status": "done",
     });
     fs::write(records.join("d-1.json"), record.to_string()).unwrap();
-    let expected = count_all(&files);
+    known.dispatched.insert(session, (files[0].worker.clone(), "the-manager".to_owned()));
+    let expected = count_known(&files, &known);
     // Gone after it was counted.
     files.truncate(files.len() - 1);
     Stale { before, expected }
@@ -206,7 +219,7 @@ fn stop_everywhere(act: Act, prepare: fn(&Path), least: usize) {
             );
             let shown = published(&world);
             assert_eq!(shown.totals.fresh, stale.expected["totals"]["fresh"]);
-            assert_eq!(shown.sessions.len(), 1);
+            assert_eq!(shown.sessions.len(), stale.expected["by_manager"].as_object().unwrap().len());
         }
     }
 }
@@ -254,6 +267,32 @@ fn a_damaged_record_is_told_and_history_is_kept() {
         let wrong = differences(name, &stale.expected[name], &found[name]);
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
+}
+
+#[test]
+fn a_damaged_word_of_the_audit_is_still_on_the_message() {
+    let stale = stale();
+    let home = copy(stale.before.path());
+    let world = world(home.path());
+    update(&RealDisk, &world).unwrap();
+    fs::remove_dir_all(home.path().join(".claude-workers/.proxy")).unwrap();
+    lay(
+        home.path(),
+        &[File { path: ".claude/projects/-p/new.jsonl".into(), bytes: b"{}\n".into(), ..File::default() }],
+    );
+    let facts = home.path().join(".claude-workers/.usage/facts.0");
+    let mut all = fs::read(&facts).unwrap();
+    let words: Vec<usize> = (0..all.len()).step_by(128).filter(|at| all[*at] == 6).collect();
+    assert!(!words.is_empty());
+    for at in words {
+        all[at + 20] ^= 1;
+    }
+    fs::write(&facts, &all).unwrap();
+    fs::remove_file(home.path().join(".claude-workers/.usage/index.0.0")).unwrap();
+    let outcome = update_on(&RealDisk, &world, &Budget::HOOK, &|_, _| {}, &|_, _, _| None).unwrap();
+    assert!(outcome.set_aside.is_some());
+    let wrong = differences("", &stale.expected, &counted(&world));
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

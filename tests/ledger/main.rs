@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise, its helpers too"
 )]
 
+mod audit;
 mod corpus;
 mod credit;
 mod crowd;
@@ -20,3 +21,4 @@ mod json;
 mod property;
 mod reference;
 mod reports;
+mod served;

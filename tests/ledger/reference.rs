@@ -4,7 +4,7 @@
 use crate::json::{Json, read};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A transcript: its path below the home, whose it is, and its bytes.
 #[derive(Debug, Clone, Default)]
@@ -175,8 +175,36 @@ fn join<'p, 'r>(groups: &mut Vec<Vec<&'p Part<'r>>>, part: &'p Part<'r>) {
     }
 }
 
+/// What is known of sessions and messages besides their transcripts.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// The workers that the gateway's audit names for a session and a message's id.
+    pub served: BTreeMap<(String, String), BTreeSet<String>>,
+    /// The worker and the manager of a dispatched session.
+    pub dispatched: BTreeMap<String, (String, String)>,
+}
+
+impl Known {
+    /// Whose a message is: the dispatch record's word first, then the audit's if it names one worker, then the home's.
+    fn worker(&self, row: &Row, home: String) -> (String, Option<String>) {
+        if let Some((worker, manager)) = self.dispatched.get(&row.session) {
+            return (worker.clone(), Some(manager.clone()));
+        }
+        let served = self.served.get(&(row.session.clone(), row.id.clone().unwrap_or_default()));
+        match served.filter(|workers| workers.len() == 1).and_then(BTreeSet::first) {
+            Some(worker) => (worker.clone(), Some(row.session.clone())),
+            None => (home, None),
+        }
+    }
+}
+
 /// Counts everything there is in these files.
 pub fn count_all(files: &[File]) -> Value {
+    count_known(files, &Known::default())
+}
+
+/// The same with what is known besides.
+pub fn count_known(files: &[File], known: &Known) -> Value {
     let mut ids: BTreeMap<String, Vec<Row>> = BTreeMap::new();
     let mut without: BTreeMap<String, Row> = BTreeMap::new();
     let mut holders: BTreeMap<String, String> = BTreeMap::new();
@@ -215,8 +243,12 @@ pub fn count_all(files: &[File]) -> Value {
     let mut by: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
     for row in ids.values().flat_map(|rows| messages(rows)) {
         add(&mut totals, &row);
-        let worker =
-            holders.get(&row.session).or_else(|| seen.get(&row.session)).cloned().unwrap_or_default();
+        let home = holders.get(&row.session).or_else(|| seen.get(&row.session)).cloned().unwrap_or_default();
+        let (worker, manager) = known.worker(&row, home);
+        let fresh = row.input + row.cache_creation + row.output;
+        if let Some(manager) = manager {
+            *by.entry("by_manager").or_default().entry(manager).or_default() += fresh;
+        }
         let day = row.at.div_euclid(86_400_000).to_string();
         for (name, key) in [
             ("by_session", row.session),
@@ -225,8 +257,7 @@ pub fn count_all(files: &[File]) -> Value {
             ("by_project", row.project),
             ("by_day", day),
         ] {
-            *by.entry(name).or_default().entry(key).or_default() +=
-                row.input + row.cache_creation + row.output;
+            *by.entry(name).or_default().entry(key).or_default() += fresh;
         }
     }
     let mut no_id = [0; 6];

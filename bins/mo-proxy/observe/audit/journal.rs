@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use shared::audit_files::{self as files, AuditFile, CURRENT, OLDER, PLAIN};
 use shared::audit_line::AuditLine;
 use shared::clock::rfc3339;
 use shared::error::{Error, Result};
@@ -13,7 +14,6 @@ use shared::exit::Exit;
 use shared::file;
 use shared::lock::Lock;
 
-use super::files::{self, AuditFile, CURRENT, OLDER, PLAIN};
 use super::{chain, pack};
 
 /// How much of the file's end is looked at for its last line.

@@ -1,7 +1,6 @@
 //! The audit: one line a request, chained by hashes, never content. Rotated, packed and thinned inside the program.
 
 pub mod chain;
-pub mod files;
 pub mod journal;
 mod pack;
 pub mod query;

@@ -8,6 +8,7 @@ use std::thread;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use shared::audit_files;
 
 /// What a packed file is called while it is not whole.
 const PART: &str = ".gz.part";
@@ -43,12 +44,12 @@ pub fn pack(path: &Path) -> io::Result<()> {
 pub fn resume(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with(super::files::OLDER) {
+        if !name.starts_with(audit_files::OLDER) {
             continue;
         }
         if name.ends_with(PART) {
             let _ = fs::remove_file(entry.path());
-        } else if name.ends_with(super::files::PLAIN) {
+        } else if name.ends_with(audit_files::PLAIN) {
             in_background(entry.path());
         }
     }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use shared::audit_files as files;
 use shared::audit_line::AuditLine;
 
-use super::{chain, files};
+use super::chain;
 
 /// Conditions; all of them hold for a line that is meant.
 #[derive(Clone, Debug, Default)]

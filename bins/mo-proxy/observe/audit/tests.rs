@@ -6,12 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use jiff::Timestamp;
+use shared::audit_files as files;
 use shared::audit_line::AuditLine;
 
 use super::journal::{Journal, Keeping};
+use super::pack;
 use super::query::{Query, each};
 use super::verify::verify;
-use super::{files, pack};
 
 fn at(time: &str) -> Timestamp {
     time.parse().unwrap()

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use serde::Serialize;
+use shared::audit_files as files;
 
-use super::{chain, files};
+use super::chain;
 
 /// What was found.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]

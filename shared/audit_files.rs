@@ -1,4 +1,5 @@
-//! The audit's files: the one that grows, and older ones in their order, packed or not yet.
+//! The files of the gateway's audit: the one that grows, and older ones in their order, packed or not yet. Written by
+//! mo-proxy, read by it and by the ledger. What stands in a line is left to them.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,8 +16,8 @@ pub const OLDER: &str = "audit-";
 pub const PACKED: &str = ".jsonl.gz";
 /// What a file that is not packed yet ends in.
 pub const PLAIN: &str = ".jsonl";
-/// The longest line that can be ours.
-const LONGEST: u64 = 1 << 20;
+/// The longest line that can be ours; a longer one comes in pieces.
+pub const LONGEST: u64 = 1 << 20;
 
 /// One file.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,10 +64,18 @@ pub struct Line {
 /// The lines of a file.
 pub fn lines(file: &AuditFile) -> io::Result<impl Iterator<Item = io::Result<Line>>> {
     let open = File::open(&file.path)?;
-    let reader: Box<dyn Read> =
-        if file.packed { Box::new(MultiGzDecoder::new(open)) } else { Box::new(open) };
+    Ok(lines_in(reader(open, file.packed)))
+}
+
+/// What an open file holds, unpacked.
+pub fn reader(open: File, packed: bool) -> Box<dyn Read> {
+    if packed { Box::new(MultiGzDecoder::new(open)) } else { Box::new(open) }
+}
+
+/// The lines that a reader holds.
+pub fn lines_in(reader: Box<dyn Read>) -> impl Iterator<Item = io::Result<Line>> {
     let mut reader = BufReader::with_capacity(1 << 16, reader);
-    Ok(std::iter::from_fn(move || {
+    std::iter::from_fn(move || {
         let mut bytes = Vec::new();
         match reader.by_ref().take(LONGEST).read_until(b'\n', &mut bytes) {
             Ok(0) => None,
@@ -79,5 +88,5 @@ pub fn lines(file: &AuditFile) -> io::Result<impl Iterator<Item = io::Result<Lin
             }
             Err(error) => Some(Err(error)),
         }
-    }))
+    })
 }
