@@ -2,6 +2,7 @@
 //! the user's folders, the login at one host, each role at its provider.
 
 use serde_json::{Value, json};
+use support::provider::Usage;
 use support::{Provider, Run, wait_for};
 
 use crate::stage::Stage;
@@ -121,4 +122,42 @@ fn a_client_that_ignores_an_agents_model_is_told_from_its_traffic() {
     let status = world.command(env!("CARGO_BIN_EXE_mo-proxy")).arg("status").run().ok();
     status.stdout_has("agent finder names mo-reviewer; the client asked for claude-haiku");
     launch.end();
+}
+
+#[test]
+fn what_agents_did_at_a_workers_provider_is_that_workers_in_the_savings() {
+    let launch = Launch::new();
+    let prompt = "#agent mo-explorer <<END\n#usage 100 50 9000 31\n#bash true\n#usage 7 0 9050 5\n#say found\nEND\n#agent mo-reviewer <<END\n#usage 1000 0 0 300\n#say fine\nEND\n#report";
+    let result: Value = launch.turn(prompt).run().ok().json();
+    assert_eq!(result["is_error"], false, "{result:#}");
+    launch.end();
+    let fresh =
+        |provider: &Provider| provider.served().iter().map(|message| message.usage).sum::<Usage>().fresh();
+    let (worker, main) = (fresh(&launch.glm), fresh(&launch.anthropic));
+    assert_eq!(worker, 181 + 12 + 1300);
+    let world = &launch.stage.world;
+    let ledger = || world.command(env!("CARGO_BIN_EXE_mo-ledger"));
+    ledger().args(["update", "--quiet"]).run().ok();
+    let published = || -> Value {
+        let mut ledger: Value =
+            serde_json::from_str(&world.read(".claude-workers/.usage/ledger.json")).unwrap();
+        for varies in ["generated_at", "generation"] {
+            ledger.as_object_mut().unwrap().remove(varies);
+        }
+        ledger
+    };
+    let shown = published();
+    let session = json!({"fresh": worker + main, "main": main, "by_worker": {"glm": worker}});
+    assert_eq!(shown["sessions"], json!({result["session_id"].as_str().unwrap(): session}), "{shown:#}");
+    assert_eq!(shown["by_worker"]["glm"]["fresh"], worker);
+    assert_eq!(shown["by_worker"]["glm"]["messages"], 3);
+    assert_eq!(shown["by_worker"]["main"]["fresh"], main);
+    assert_eq!(shown["all_time"], json!({"worker_fresh": worker, "fresh": worker + main, "sessions": 1}));
+    let savings: Value = ledger().args(["savings", "--json"]).run().ok().json();
+    assert_eq!(
+        (savings["worker_fresh"].as_u64(), savings["main_fresh"].as_u64()),
+        (Some(worker), Some(main))
+    );
+    ledger().args(["rebuild", "--quiet"]).run().ok();
+    assert_eq!(published(), shown, "counted anew");
 }
