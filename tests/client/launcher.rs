@@ -137,7 +137,10 @@ fn what_agents_did_at_a_workers_provider_is_that_workers_in_the_savings() {
     assert_eq!(worker, 181 + 12 + 1300);
     let world = &launch.stage.world;
     let ledger = || world.command(env!("CARGO_BIN_EXE_mo-ledger"));
-    ledger().args(["update", "--quiet"]).run().ok();
+    // Whatever is launched next counts it.
+    let next = world.command(env!("CARGO_BIN_EXE_mo-proxy")).args(["exec", "--no-agents", "--"]);
+    next.args([env!("CARGO_BIN_EXE_mo-preset"), "list"]).run().ok();
+    launch.end();
     let published = || -> Value {
         let mut ledger: Value =
             serde_json::from_str(&world.read(".claude-workers/.usage/ledger.json")).unwrap();

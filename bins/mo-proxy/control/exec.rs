@@ -71,8 +71,18 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     let mut command = Command::new(&program);
     command.args(agents(world, matches, &routes, arguments)?).args(arguments);
     dress(world, matches, &found, &mut command);
+    count();
     let error = command.exec();
     Err(claude::cannot_run(&program, &error))
+}
+
+/// Counts what earlier sessions' agents did: no hook sees them end, and this session's start line is about it.
+fn count() {
+    let Some(ledger) = sibling::find("mo-ledger") else { return };
+    let mut update = Command::new(ledger);
+    update.args(["update", "--brief", "--quiet"]);
+    // Where it could not, the next one catches up.
+    let _ = update.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 fn program(world: &World, client: &OsString) -> Result<PathBuf> {
