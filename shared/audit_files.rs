@@ -36,11 +36,8 @@ pub fn list(directory: &Path) -> Vec<AuditFile> {
         .filter(|name| name.starts_with(OLDER) && (name.ends_with(PACKED) || name.ends_with(PLAIN)))
         .collect();
     names.sort();
-    // While it is packed a file is there twice: the plain one is whole until it goes.
-    let plain = names.clone();
-    names.retain(|name| {
-        name.ends_with(PLAIN) || !plain.iter().any(|other| name.strip_suffix(".gz") == Some(other))
-    });
+    // While it is packed a file is there twice, one after the other: the plain one is whole until it goes.
+    names.dedup_by(|name, before| name.strip_suffix(".gz") == Some(before));
     let mut files: Vec<AuditFile> = names
         .into_iter()
         .map(|name| AuditFile { packed: name.ends_with(PACKED), path: directory.join(name) })

@@ -1,18 +1,27 @@
 //! An audit as mo-proxy leaves it: lines in a file that grows, is renamed and is packed.
 
-use serde_json::json;
+use shared::audit_line::{AuditLine, FORMAT};
+use shared::ledger::usage::Usage;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A line for an answer; without a worker it is Anthropic's.
 pub fn line(session: &str, id: &str, worker: Option<&str>) -> String {
-    let line = json!({
-        "v": 1, "ts": "2026-11-03T10:00:00.000Z", "request_id": "r-1", "message_id": id, "session_id": session,
-        "agent_id": null, "role": null, "worker": worker, "provider": worker.unwrap_or("anthropic"),
-        "route": "messages", "model_asked": "m", "model_used": "m", "usage": {"input": 1, "output": 999_999},
-        "status": 200, "tries": 1, "ms": 5, "transforms": [], "prev_hash": "0", "hash": "1",
-    });
+    let line = AuditLine {
+        v: FORMAT,
+        ts: "2026-11-03T10:00:00.000Z".to_owned(),
+        message_id: Some(id.to_owned()),
+        session_id: Some(session.to_owned()),
+        worker: worker.map(str::to_owned),
+        provider: worker.unwrap_or("anthropic").to_owned(),
+        route: "messages".to_owned(),
+        usage: Some(Usage { output: 999_999, ..Usage::default() }),
+        status: 200,
+        ..AuditLine::default()
+    };
+    let mut line = serde_json::to_value(line).unwrap();
+    line["hash"] = "0".into();
     format!("{line}\n")
 }
 
