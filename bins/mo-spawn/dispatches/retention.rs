@@ -84,7 +84,7 @@ fn forget(world: &World, path: &Path, record: &Record) {
         // Only where nothing else is in it.
         let _ = fs::remove_dir(directory);
     }
-    for belonging in ["prompt", "events", "told", "system"] {
+    for belonging in ["prompt", "events", "told", "system", "task"] {
         let _ = fs::remove_file(path.with_extension(belonging));
     }
     let _ = fs::remove_file(path);
@@ -129,7 +129,7 @@ mod tests {
         let path = Record::path(&world.paths, &id, at).unwrap();
         record.write(&path).unwrap();
         record.index(&world.paths, &path).unwrap();
-        for belonging in ["prompt", "events", "told", "system"] {
+        for belonging in ["prompt", "events", "told", "system", "task"] {
             fs::write(path.with_extension(belonging), "x").unwrap();
         }
         id.to_string()
@@ -156,7 +156,7 @@ mod tests {
         assert!(links.flatten().all(|link| link.file_name().to_string_lossy() != old));
         let month = world.paths.dispatch().unwrap().join("2026-01");
         // That of the one that runs, and what belongs to it.
-        assert_eq!(fs::read_dir(month).unwrap().count(), 5);
+        assert_eq!(fs::read_dir(month).unwrap().count(), 6);
     }
 
     #[test]
