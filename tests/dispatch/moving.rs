@@ -109,3 +109,57 @@ fn where_the_user_allows_it_a_billed_run_goes_on() {
     client.leave().ok();
     house.nothing_is_left();
 }
+
+#[test]
+fn a_task_that_is_stopped_from_outside_is_cancelled_and_nobody_is_blamed() {
+    let house = House::with(&["a", "b"]);
+    let mut client = Client::ready(&house.world);
+    let call = client.begin("dispatch_task", &json!({"title": "t", "prompt": "#hang"}));
+    wait_until("it to run", || !house.log().is_empty());
+    let rows = client.data("list_tasks", json!({"state": "open"}));
+    let id = rows["tasks"][0]["id"].as_str().expect("an id");
+    house.world.command(env!("CARGO_BIN_EXE_mo-spawn")).args(["stop", id]).run().ok();
+    let data = client.result(call)["structuredContent"].clone();
+    assert_eq!((&data["status"], &data["attempts"]), (&json!("cancelled"), &Value::Null), "{data:#}");
+    let workers = client.data("list_workers", json!({}));
+    for name in ["a", "b"] {
+        let row = worker(&workers, name);
+        assert_eq!((&row["eligible"], &row["cooling_until"]), (&json!(true), &Value::Null), "{row:#}");
+    }
+    assert_eq!(house.log().iter().filter(|line| line.starts_with('+')).count(), 1, "it did not move on");
+    client.leave().ok();
+    house.nothing_is_left();
+}
+
+#[test]
+fn between_two_workers_a_cancel_is_the_end() {
+    let house = House::with(&["a", "b"]);
+    house.limit("b", 1);
+    house.world.write("quota", "a");
+    let mut client = Client::ready(&house.world);
+    let busy =
+        client.begin("dispatch_task", &json!({"title": "busy", "prompt": "#gate open", "worker": "b"}));
+    wait_until("one to run", || !house.log().is_empty());
+    // The first refuses it, and the second has no place.
+    let call = client.begin("dispatch_task", &json!({"title": "t", "prompt": "#quota"}));
+    let mut id = Value::Null;
+    wait_until("it to wait between the two", || {
+        let rows = client.data("list_tasks", json!({}))["tasks"].as_array().cloned().unwrap_or_default();
+        id = rows.iter().find(|row| row["title"] == "t").map(|row| row["id"].clone()).unwrap_or_default();
+        let status = if id.is_null() { Value::Null } else { client.data("task_status", json!({"id": id})) };
+        status["state"] == "queued" && status["attempts"].as_array().is_some_and(|tries| tries.len() == 1)
+    });
+    let ended = client.data("task_cancel", json!({"id": id}));
+    assert_eq!(ended["tasks"][0]["status"], "cancelled", "{ended:#}");
+    let data = client.result(call)["structuredContent"].clone();
+    assert_eq!(
+        (&data["status"], &data["error"]["kind"]),
+        (&json!("cancelled"), &json!("cancelled")),
+        "{data:#}"
+    );
+    house.open("open");
+    assert_eq!(client.result(busy)["structuredContent"]["status"], "done");
+    client.leave().ok();
+    house.nothing_is_left();
+    assert_eq!(house.log().iter().filter(|line| line.starts_with("+ b")).count(), 1, "{:?}", house.log());
+}

@@ -114,6 +114,11 @@ pub fn end(hub: &Hub, task: &Task, status: Status, kind: &str, why: &str, now: T
     });
     let before = record.error.take().filter(|_| !task.tries.is_empty());
     record.error = Some(match before {
+        // It was refused, and before somebody else went on nobody wanted it any more.
+        Some(before) if status == Status::Cancelled => {
+            record.status = Some(status);
+            Failure { kind: kind.to_owned(), text: format!("{why}; before that: {}", before.text) }
+        }
         // It was refused, and nobody else can go on.
         Some(before) if record.status.is_some_and(Status::is_final) => {
             Failure { text: format!("{}; {why}", before.text), ..before }
