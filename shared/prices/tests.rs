@@ -97,7 +97,8 @@ fn the_longest_pattern_wins_and_the_users_own_comes_first() {
 
 #[test]
 fn what_is_left_out_of_ones_own_prices_costs_as_input() {
-    let (prices, trouble) = laid_over("{\"models\": {\"m\": {\"input\": 1, \"output\": 2, \"cache_read\": 0.1}}}");
+    let (prices, trouble) =
+        laid_over("{\"models\": {\"m\": {\"input\": 1, \"output\": 2, \"cache_read\": 0.1}}}");
     assert_eq!(trouble, None);
     let message = usage(0, 0, 1_000_000, 500_000, 1_000_000);
     assert_eq!(cost(&prices, "m", &message).as_deref(), Some("$1.10"));

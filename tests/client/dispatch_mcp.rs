@@ -39,7 +39,11 @@ pub(crate) fn data(stage: &Stage) -> Value {
 #[test]
 fn the_model_sees_the_dispatch_tools_at_once() {
     let stage = Stage::with_demo();
+    // A project's own servers, in a file that no strict reader takes.
+    let servers = "{\n  // mine\n  \"mcpServers\": {\"own\": {\"command\": \"true\"},},\n}\n";
+    stage.world.write(".mcp.json", servers);
     stage.session("hello").run().ok();
+    assert_eq!(stage.world.read(".mcp.json"), servers, "it is the user's");
     let tools: Vec<String> = stage
         .manager
         .asked()

@@ -194,3 +194,22 @@ fn an_expired_login_sends_the_task_to_the_next_account_and_is_told() {
     server.leave();
     stage.nothing_is_left();
 }
+
+#[test]
+fn how_deep_a_model_thinks_reaches_it_as_the_clients_own_effort() {
+    let stage = Stage::new();
+    let provider = accounts_of(&stage, &["one"]);
+    crate::accounts::known(&stage, "one", 10.0, "off");
+    let mut server = Server::start(&stage);
+    let mut told = Vec::new();
+    for (number, effort) in [(1, "low"), (2, "max")] {
+        let task = json!({"title": "t", "prompt": "#say x", "effort": effort});
+        let said = server.call(number, "dispatch_task", &task);
+        assert_eq!(said["status"], "done", "{said:#}");
+        let last = asked(&provider).pop().expect("a request");
+        told.push(last.body["output_config"]["effort"].clone());
+    }
+    assert_eq!(told, [json!("low"), json!("max")], "{:#?}", asked(&provider).pop().map(|last| last.body));
+    server.leave();
+    stage.nothing_is_left();
+}

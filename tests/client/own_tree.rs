@@ -28,9 +28,15 @@ impl Stage {
 #[test]
 fn work_that_is_right_is_committed_and_can_be_merged() {
     let stage = Stage::with_repository(World::with_odd_path());
+    let before = stage.git(&["status", "--porcelain", "--ignored"]);
     let prompt = "#bash pwd > made && cat a >> made\n#say made it";
     let said: Value = stage.in_tree(prompt).args(["--check", "grep -q one made"]).run().ok().json();
     assert_eq!((&said["status"], &said["files"]), (&json!("done"), &json!(["deep/made"])), "{said:#}");
+    assert_eq!(
+        stage.git(&["status", "--porcelain", "--ignored"]),
+        before,
+        "the checkout shows nothing of the tree"
+    );
     let (branch, commit) = (said["branch"].as_str().expect("a branch"), &said["commit"]);
     assert_eq!(commit, &json!(stage.git(&["rev-parse", branch])));
     let body = stage.git(&["log", "-1", "--format=%B", branch]);

@@ -13,6 +13,7 @@ mod ending;
 mod hostile;
 mod house;
 mod inspector;
+mod kept;
 mod money;
 mod policy;
 mod moving;

@@ -35,6 +35,7 @@ fn a_task_brings_its_words_as_data_and_as_text() {
 #[test]
 fn a_batch_spreads_and_one_failure_is_not_all() {
     let house = House::with(&["one", "three", "two"]);
+    house.set("one", "preferred", "true");
     let mut client = Client::ready(&house.world);
     let tasks: Vec<Value> = (0..6)
         .map(|number| {
@@ -45,6 +46,11 @@ fn a_batch_spreads_and_one_failure_is_not_all() {
         .collect();
     let id = client.begin("dispatch_tasks", &json!({"tasks": tasks}));
     wait_until("all to have begun", || house.log().iter().filter(|line| line.starts_with('+')).count() == 6);
+    // What has ended is told while the others work.
+    wait_until("the first end to be told", || {
+        let told = client.progress(id);
+        told.iter().any(|line| line.contains("1 of 6 ended") && line.contains("task 3: failed"))
+    });
     house.open("open");
     let result = client.result(id);
     let data = &result["structuredContent"];
@@ -61,6 +67,23 @@ fn a_batch_spreads_and_one_failure_is_not_all() {
     assert!(tasks[3]["error"]["text"].as_str().is_some_and(|why| !why.is_empty()), "{}", tasks[3]);
     client.leave().ok();
     house.nothing_is_left();
+}
+
+#[test]
+fn a_model_that_no_worker_has_is_refused_by_its_name() {
+    let house = House::with(&["glm"]);
+    let mut client = Client::ready(&house.world);
+    let said =
+        client.data("dispatch_task", json!({"title": "t", "prompt": "#say x", "model": "claude-nobody-1"}));
+    assert_eq!(
+        (&said["status"], &said["error"]["kind"]),
+        (&json!("failed"), &json!("no-worker")),
+        "{said:#}"
+    );
+    let why = said["error"]["text"].as_str().expect("a reason");
+    assert!(why.contains("does not know the model claude-nobody-1"), "{why}");
+    client.leave().ok();
+    assert!(house.log().is_empty(), "nothing ran with another");
 }
 
 #[test]

@@ -180,3 +180,41 @@ fn a_provider_has_no_plan_usage_and_says_so() {
     let document: Value = usage(&["glm", "--usage", "--json"]).json();
     assert_eq!((document["kind"].as_str(), &document["reading"]), (Some("provider"), &Value::Null));
 }
+
+/// A Claude Code that says nothing before it is asked, and writes down what it was asked and how it was started.
+const ASKED: &str = r#"
+case "$*" in *stream-json*) ;; *) exit 1;; esac
+read -r line || exit 1
+printf '%s\n' "$line" > "$HOME/question"
+printf '%s\n' "$*" > "$HOME/words"
+env > "$HOME/variables"
+pwd > "$HOME/place"
+echo '{"type":"control_response","response":{"subtype":"success","request_id":"mo-usage","response":{"rate_limits_available":true,"rate_limits":{"five_hour":{"utilization":40,"resets_at":"2096-10-02T07:06:40Z"}}}}}'
+read -r rest
+"#;
+
+#[test]
+fn a_question_for_usage_scans_no_transcripts_and_makes_no_other_traffic() {
+    let world = World::new();
+    world.fake("claude", ASKED);
+    worker(&world, ["create", "work", "--account", "--tier", "opus"]).run().ok();
+    worker(&world, ["accounts", "on"]).run().ok();
+    let ask = || world.command(env!("CARGO_BIN_EXE_mo-spawn")).args(["work", "--usage", "--json"]).run().ok();
+    let told: Value = ask().json();
+    assert_eq!(told["reading"]["windows"][0]["percent"], 40.0, "{told:#}");
+    let question: Value = serde_json::from_str(&world.read("question")).unwrap();
+    let request = &question["request"];
+    assert_eq!(
+        (request["subtype"].as_str(), &request["skip_behaviors"]),
+        (Some("get_usage"), &Value::Bool(true))
+    );
+    assert!(world.read("variables").lines().any(|line| line == "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"));
+    let words = world.read("words");
+    for word in ["--strict-mcp-config", "--no-session-persistence", "--setting-sources local"] {
+        assert!(words.contains(word), "{words}");
+    }
+    assert_ne!(world.read("place").trim(), world.home().to_str().unwrap(), "no project has a say");
+    std::fs::remove_file(world.path("question")).unwrap();
+    ask();
+    assert!(!world.path("question").exists(), "asked once, and kept");
+}

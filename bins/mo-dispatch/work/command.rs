@@ -160,6 +160,7 @@ mod tests {
         for part in [
             "--tier opus",
             "--effort high",
+            "--effort high",
             "--check make --check true",
             "--attempts 3",
             "--worktree",
