@@ -35,6 +35,7 @@ mod permissions;
 mod plugin;
 mod project;
 mod proxy;
+mod redirected;
 mod sandbox;
 mod roles;
 mod savings;

@@ -27,6 +27,7 @@ mod full;
 mod limits;
 mod models;
 mod providers;
+mod redirects;
 mod restraint;
 mod safety;
 mod smuggling;

@@ -135,10 +135,15 @@ impl<'a> Account<'a> {
         }
     }
 
+    /// The upstream sends the client elsewhere: we answer in its place.
+    pub fn redirected(&mut self) {
+        self.line.error = Some("redirect".to_owned());
+    }
+
     /// We answer with this status.
     pub fn refused(&mut self, status: u16) {
         self.line.status = status;
-        self.line.error = None;
+        self.line.error.take_if(|error| error == "left");
     }
 
     /// A piece of the answer goes by.

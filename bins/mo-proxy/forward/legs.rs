@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::account::Account;
 use super::ask::{Ask, Call};
+use super::redirect;
 use super::told::Told;
 use super::tries::{Answered, Tries};
 use crate::config::Pace;
@@ -93,6 +94,11 @@ impl<'g> Journey<'_, 'g> {
             }
             let why = match self.take(leg, at == last).await {
                 Ok((_, status, _)) if at < last && falls(status.code()) => status.code().to_string(),
+                Ok((sent, status, _)) if redirect::is(status.code()) => {
+                    self.account.redirected();
+                    let what = redirect::told(leg.upstream(), sent.place(), &status);
+                    return Arrived::Own(Reply::error(502, &what, self.id), told);
+                }
                 Ok(answer) => return Arrived::Answer(Box::new(answer), told),
                 Err(Missed::Held(_)) if at < last => "left alone".to_owned(),
                 Err(Missed::Failed(_)) if at < last => "no answer".to_owned(),
@@ -205,5 +211,5 @@ impl<'g> Journey<'_, 'g> {
 
 /// Whether the next place may do better.
 fn falls(status: u16) -> bool {
-    matches!(status, 401..=404 | 408 | 429 | 500..=599)
+    matches!(status, 401..=404 | 408 | 429 | 500..=599) || redirect::is(status)
 }

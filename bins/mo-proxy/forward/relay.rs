@@ -11,6 +11,7 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::After;
 use super::account::Account;
+use super::passed;
 use super::told::Told;
 use crate::config::Timeouts;
 use crate::upstream::outgoing::Sent;
@@ -107,7 +108,8 @@ pub async fn relay(
     }
 }
 
-/// The head of the answer, as the upstream wrote it, but for what belongs to one connection alone.
+/// The head of the answer, as the upstream wrote it, but for what belongs to one connection alone; of a provider's only
+/// what the client reads.
 fn start(status: &Status, answering: &Answering<'_>, wrap: Wrap, keep: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 << 10);
     let mut line = String::with_capacity(16);
@@ -119,6 +121,7 @@ fn start(status: &Status, answering: &Answering<'_>, wrap: Wrap, keep: bool) -> 
         match kind {
             Kind::Coding | Kind::Connection | Kind::Hop => {}
             Kind::Length if wrap == Wrap::Chunks => {}
+            _ if answering.told.upstream.is_some() && !passed::is(name) => {}
             _ => field::write(&mut out, name, value),
         }
     }
