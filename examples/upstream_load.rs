@@ -1,10 +1,13 @@
 //! A load for the bench of the gateway: the same requests directly to the upstream and through each gateway, in
 //! turn, in one run. Usage: `upstream_load NAME=ADDRESS[@PID] …`; the first is the direct way. And how long a
-//! gateway takes to start: `upstream_load --start PROGRAM PORT FOLDER UPSTREAM`.
+//! gateway takes to start: `upstream_load --start PROGRAM PORT FOLDER UPSTREAM`; and whether it grows:
+//! `upstream_load --soak NAME=ADDRESS@PID REQUESTS`.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,6 +28,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         && first == "--start"
     {
         return Ok(starts(program, port, folder, upstream)?);
+    }
+    if let [first, word, requests] = words.as_slice()
+        && first == "--soak"
+    {
+        let target = target(word).ok_or("NAME=ADDRESS@PID is what can be soaked")?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        return Ok(runtime.block_on(soak(target, requests.parse()?))?);
     }
     let targets: Vec<Target> = std::env::args().skip(1).filter_map(|word| target(&word)).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -54,14 +64,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         for target in &targets {
             let (before, start) = (cpu(target), Instant::now());
-            let count = runtime.block_on(crowd(target, &request, 32))?;
+            let mut times = runtime.block_on(crowd(target, &request, 32))?;
             let seconds = start.elapsed().as_secs_f64();
-            let cpu = (cpu(target) - before) * 1000.0 / count as f64;
+            let count = times.len() as f64;
+            let cpu = (cpu(target) - before) * 1000.0 / count;
+            let (p50, p99) = (percentile(&mut times, 0.5), percentile(&mut times, 0.99));
             let _ = writeln!(
                 table,
-                "{:10} {label:6} c32  {:8.0} requests/s  cpu {cpu:.3} ms a request  resident {:.1} MiB",
+                "{:10} {label:6} c32  p50 {p50:8.3} ms  p99 {p99:8.3} ms  cpu {cpu:.3} ms a request  ({:.0}/s)  resident {:.1} MiB",
                 target.name,
-                count as f64 / seconds,
+                count / seconds,
                 resident(target)
             );
         }
@@ -89,8 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             target.name
         );
     }
-    std::io::stdout().lock().write_all(table.as_bytes())?;
-    Ok(())
+    Ok(say(&table)?)
 }
 
 /// From the start of the program to its first answer, ten times.
@@ -123,7 +134,7 @@ fn starts(program: &str, port: &str, folder: &str, upstream: &str) -> std::io::R
         child.wait()?;
     }
     let text = format!("mo-proxy   from start to its first answer: {:.1} ms\n", percentile(&mut times, 0.5));
-    std::io::stdout().lock().write_all(text.as_bytes())
+    say(&text)
 }
 
 fn target(word: &str) -> Option<Target> {
@@ -202,16 +213,17 @@ fn alone(target: &Target, request: &[u8], seconds: f64) -> std::io::Result<Vec<f
     Ok(times)
 }
 
-/// Many connections at once: how many requests were answered.
-async fn crowd(target: &Target, request: &[u8], connections: usize) -> std::io::Result<usize> {
+/// Many connections at once: milliseconds of each request.
+async fn crowd(target: &Target, request: &[u8], connections: usize) -> std::io::Result<Vec<f64>> {
     let mut tasks = Vec::new();
     for _ in 0..connections {
         let (address, request) = (target.address.clone(), request.to_vec());
         tasks.push(tokio::spawn(async move {
             let mut stream = tokio::net::TcpStream::connect(&address).await?;
             stream.set_nodelay(true)?;
-            let (start, mut count, mut answer) = (Instant::now(), 0, Vec::with_capacity(4096));
+            let (start, mut times, mut answer) = (Instant::now(), Vec::new(), Vec::with_capacity(4096));
             while start.elapsed().as_secs_f64() < SECONDS {
+                let sent = Instant::now();
                 stream.write_all(&request).await?;
                 answer.clear();
                 while !is_whole(&answer) {
@@ -219,16 +231,85 @@ async fn crowd(target: &Target, request: &[u8], connections: usize) -> std::io::
                         return Err(std::io::ErrorKind::UnexpectedEof.into());
                     }
                 }
-                count += 1;
+                times.push(sent.elapsed().as_secs_f64() * 1000.0);
             }
-            std::io::Result::Ok(count)
+            std::io::Result::Ok(times)
         }));
     }
-    let mut all = 0;
+    let mut all = Vec::new();
     for task in tasks {
-        all += task.await.map_err(std::io::Error::other)??;
+        all.extend(task.await.map_err(std::io::Error::other)??);
     }
     Ok(all)
+}
+
+/// Traffic of every kind until so many requests are answered, told in ten steps: from the second step on, neither
+/// memory nor descriptors may grow.
+async fn soak(target: Target, requests: usize) -> std::io::Result<()> {
+    let done = Arc::new(AtomicUsize::new(0));
+    let kinds = Arc::new((request("", 100), request("", 50 << 10), request("?burst", 50 << 10)));
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let (address, done, kinds) = (target.address.clone(), Arc::clone(&done), Arc::clone(&kinds));
+        clients.spawn(async move {
+            loop {
+                let mut stream = tokio::net::TcpStream::connect(&address).await?;
+                stream.set_nodelay(true)?;
+                for _ in 0..500 {
+                    let number = done.fetch_add(1, Ordering::Relaxed);
+                    if number >= requests {
+                        return std::io::Result::Ok(());
+                    }
+                    let request = match number % 20 {
+                        0 => &kinds.2,
+                        1..=4 => &kinds.1,
+                        _ => &kinds.0,
+                    };
+                    stream.write_all(request).await?;
+                    if number % 997 == 0 {
+                        // Leaves without listening.
+                        break;
+                    }
+                    let mut answer = Vec::with_capacity(4096);
+                    while !is_whole(&answer) {
+                        if stream.read_buf(&mut answer).await? == 0 {
+                            return Err(std::io::ErrorKind::UnexpectedEof.into());
+                        }
+                    }
+                }
+            }
+        });
+    }
+    let (begin, mut held) = (Instant::now(), Vec::new());
+    for step in 1..=10 {
+        while done.load(Ordering::Relaxed) < requests / 10 * step {
+            if let Some(Ok(Err(error))) = clients.try_join_next() {
+                return Err(error);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let (memory, files) = (resident(&target), files(&target));
+        say(&format!(
+            "{:>9} requests  {:6.0} s  {memory:6.1} MiB  {files} descriptors\n",
+            requests / 10 * step,
+            begin.elapsed().as_secs_f64()
+        ))?;
+        held.push((memory, files));
+    }
+    let (Some((memory, files)), Some((last, open))) = (held.get(1), held.last()) else { return Ok(()) };
+    if last - memory > 8.0 || *open > files + 16 {
+        return Err(std::io::Error::other("it grew"));
+    }
+    Ok(())
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    std::io::stdout().lock().write_all(text.as_bytes())
+}
+
+fn files(target: &Target) -> usize {
+    let count = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    processes(target).into_iter().map(count).sum()
 }
 
 /// Many slow streams at once: milliseconds to each first event, and the most memory meanwhile.
