@@ -15,6 +15,7 @@ use shared::args::Matches;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::world::World;
+use tokio::task::JoinSet;
 
 pub use self::instance::Announced;
 use self::instance::Instance;
@@ -75,13 +76,23 @@ async fn serve(world: &World, prepared: Prepared, place: &Place, instance: &Inst
     Ok(Exit::Done)
 }
 
+/// Takes connections until the gateway ends, and all of them down with it.
 async fn accept(mut listener: Listener, gateway: Arc<Gateway>) {
+    let mut sessions = JoinSet::new();
+    let mut stage = gateway.life.watch();
     loop {
-        if let Some(line) = listener.next().await {
-            gateway.anthropic.pool().warm();
-            tokio::spawn(session::serve(line, Arc::clone(&gateway)));
+        tokio::select! {
+            line = listener.next() => {
+                if let Some(line) = line {
+                    gateway.anthropic.pool().warm();
+                    sessions.spawn(session::serve(line, Arc::clone(&gateway)));
+                }
+            }
+            Some(_) = sessions.join_next() => {}
+            _ = stage.wait_for(|stage| *stage == Stage::Ending) => break,
         }
     }
+    sessions.shutdown().await;
 }
 
 /// Closes idle connections that nobody will use again.
@@ -89,6 +100,7 @@ async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         gateway.anthropic.pool().sweep();
+        gateway.spares.thin();
         for (_, door) in gateway.live().doors() {
             door.pool().sweep();
         }

@@ -7,7 +7,6 @@ use tokio::time::timeout;
 
 use crate::forward::{self, After};
 use crate::gateway::Gateway;
-use crate::stage::Stage;
 use crate::wire::head::{Head, Refusal};
 use crate::wire::line::Line;
 use crate::wire::reply::Reply;
@@ -28,22 +27,12 @@ enum Next {
     Over,
 }
 
-/// Serves a connection to its end.
+/// Serves a connection to its end. Where the gateway ends earlier, this is dropped, and accounted for by that.
 pub async fn serve(mut line: Line, gateway: Arc<Gateway>) {
-    let mut stage = gateway.life.watch();
     loop {
-        let next = tokio::select! {
-            biased;
-            next = next(&mut line, &gateway) => next,
-            _ = stage.wait_for(|stage| *stage == Stage::Ending) => return,
-        };
-        let after = match next {
+        let after = match next(&mut line, &gateway).await {
             Next::Over => return,
-            Next::Request(head) => tokio::select! {
-                biased;
-                after = forward::exchange(&mut line, &head, &gateway) => after,
-                _ = stage.wait_for(|stage| *stage == Stage::Ending) => return,
-            },
+            Next::Request(head) => forward::exchange(&mut line, &head, &gateway).await,
             Next::Refused(reply) => {
                 let bytes = reply.bytes(&gateway.ids.next(), false, false);
                 if line.send(&bytes).await.is_ok() { After::Linger } else { After::Close }
