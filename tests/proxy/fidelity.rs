@@ -140,3 +140,21 @@ fn every_event_is_passed_on_when_it_comes() {
     gate.open();
     assert!(client.answer().text().ends_with(&stop_event()));
 }
+
+#[test]
+fn requests_that_come_in_one_piece_are_answered_one_by_one() {
+    let upstream = Upstream::saying(json("200 OK", "", "{}"));
+    let gateway = Gateway::before(&upstream);
+    // Larger than what is read at once, so that a body's end and the next head come in one read.
+    let bodies: Vec<String> = (0..4)
+        .map(|number| format!("{{\"model\":\"claude-x\",\"n\":{number},\"a\":\"{}\"}}", "a".repeat(40_000)))
+        .collect();
+    let mut client = gateway.client();
+    client.send(&bodies.iter().flat_map(|body| messages(body)).collect::<Vec<u8>>());
+    for _ in &bodies {
+        assert_eq!(client.answer().status, 200);
+    }
+    let seen: Vec<String> =
+        upstream.seen().into_iter().map(|seen| String::from_utf8(seen.body).unwrap()).collect();
+    assert_eq!(seen, bodies);
+}

@@ -11,6 +11,8 @@ use crate::wire::reply::Reply;
 
 /// So much is made ready for a body before its bytes come: a length alone costs a client nothing.
 const AHEAD: usize = 1 << 20;
+/// So much more than a body is read: a read that is not full tells that nothing more has come, and saves asking.
+const SPARE: usize = 64;
 /// How long a client may fall silent within a body.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -48,17 +50,20 @@ pub async fn read(
 }
 
 async fn exactly(line: &mut Line, body: &mut Vec<u8>, length: usize, id: &str) -> Result<(), Trouble> {
-    body.reserve(length.min(AHEAD));
+    body.reserve(length.min(AHEAD) + SPARE);
     let here = line.inbox().get(..length).unwrap_or(line.inbox());
     body.extend_from_slice(here);
     line.used(body.len());
     while body.len() < length {
         let left = length - body.len();
-        if body.capacity() == body.len() {
-            body.reserve(left.min(body.len().max(AHEAD)));
+        if body.capacity() <= body.len() + SPARE {
+            body.reserve(left.min(body.len().max(AHEAD)) + SPARE);
         }
-        progress(line.fill_into(body, left), id).await?;
+        progress(line.fill_into(body, left + SPARE), id).await?;
     }
+    // What came behind the body is the next request's.
+    line.unused(body.get(length..).unwrap_or_default());
+    body.truncate(length);
     Ok(())
 }
 

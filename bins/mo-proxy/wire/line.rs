@@ -39,6 +39,15 @@ impl Line {
         self.inbox.advance(count.min(self.inbox.len()));
     }
 
+    /// Puts bytes that were read too far before what has arrived.
+    pub fn unused(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            let arrived = self.inbox.split();
+            self.inbox.extend_from_slice(bytes);
+            self.inbox.unsplit(arrived);
+        }
+    }
+
     /// Gives the memory of an empty inbox back, for a connection that will be silent for a while.
     pub fn rest(&mut self) {
         if self.inbox.is_empty() {
