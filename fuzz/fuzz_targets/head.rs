@@ -10,19 +10,17 @@ mod upstream {
     }
 }
 
-mod wire {
-    #[path = "../../../bins/mo-proxy/wire/chunk.rs"]
-    pub mod chunk;
-    #[path = "../../../bins/mo-proxy/wire/field.rs"]
-    pub mod field;
-    #[path = "../../../bins/mo-proxy/wire/framing.rs"]
-    pub mod framing;
-    #[path = "../../../bins/mo-proxy/wire/fuzz.rs"]
-    pub mod fuzz;
-    #[path = "../../../bins/mo-proxy/wire/head.rs"]
-    pub mod head;
-    #[path = "../../../bins/mo-proxy/wire/span.rs"]
-    pub mod span;
-}
+#[path = "../../bins/mo-proxy/wire/chunk.rs"]
+mod chunk;
+#[path = "../../bins/mo-proxy/wire/field.rs"]
+mod field;
+#[path = "../../bins/mo-proxy/wire/framing.rs"]
+mod framing;
+#[path = "../../bins/mo-proxy/wire/fuzz.rs"]
+mod checks;
+#[path = "../../bins/mo-proxy/wire/head.rs"]
+mod head;
+#[path = "../../bins/mo-proxy/wire/span.rs"]
+mod span;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| wire::fuzz::check(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| checks::check(bytes));

@@ -6,13 +6,13 @@ use std::time::Instant;
 use serde_json::json;
 use shared::audit_line::{AuditLine, FORMAT};
 use shared::clock::rfc3339;
-use shared::flatten::flatten;
 
 use super::ask::{Ask, Call, SUBAGENT};
 use crate::gateway::Gateway;
 use crate::limits::Outcome;
 use crate::limits::refusal::{self, Limit};
 use crate::observe::cost::Payer;
+use crate::observe::flat::flat;
 use crate::observe::observer::Ended;
 use crate::observe::quota::{self, Quota};
 use crate::observe::reader::{Failure, Reader};
@@ -44,7 +44,7 @@ pub struct Account<'a> {
 impl<'a> Account<'a> {
     /// Opens it.
     pub fn open(gateway: &'a Gateway, head: &Head, ask: &mut Ask<'_>, id: &str) -> Self {
-        let told = |name: &str| head.text(name).map(|value| flatten(value, LONGEST));
+        let told = |name: &str| head.text(name).map(|value| flat(value, LONGEST));
         let line = AuditLine {
             v: FORMAT,
             ts: rfc3339(gateway.clock.now()),
@@ -58,7 +58,7 @@ impl<'a> Account<'a> {
                 Call::Other => "other",
             }
             .to_owned(),
-            model_asked: ask.model.as_deref().map(|model| flatten(model, LONGEST)),
+            model_asked: ask.model.as_deref().map(|model| flat(model, LONGEST)),
             status: LEFT,
             error: Some("left".to_owned()),
             ..AuditLine::default()
@@ -202,12 +202,12 @@ impl<'a> Account<'a> {
         let seen = reader.seen();
         self.line.message_id.clone_from(&seen.message_id);
         if let Some(model) = &seen.model {
-            let sent = self.line.model_used.replace(flatten(model, LONGEST));
+            let sent = self.line.model_used.replace(flat(model, LONGEST));
             self.line.model_sent = sent.filter(|sent| !same(sent, model));
         }
         self.line.usage = seen.has_usage.then_some(seen.usage);
         if let (None, Some(failure)) = (&self.line.error, &seen.failure) {
-            self.line.error = Some(flatten(&failure.kind, LONGEST));
+            self.line.error = Some(flat(&failure.kind, LONGEST));
         }
         if self.used_up || matches!(inside, Some(Limit::Quota(_))) {
             self.line.error = Some("quota".to_owned());

@@ -148,6 +148,11 @@ impl Day {
             (&mut self.by_provider, Some(line.provider.as_str())),
         ] {
             let Some(name) = name else { continue };
+            // Nearly always it is there already, as it stands.
+            if let Some(sum) = sums.get_mut(name) {
+                sum.add(line);
+                continue;
+            }
             let name = flatten(name, LONGEST);
             let full = sums.len() >= MOST_NAMES && !sums.contains_key(&name);
             sums.entry(if full { "other".to_owned() } else { name }).or_default().add(line);
@@ -187,6 +192,8 @@ pub enum Notice {
 #[derive(Debug)]
 pub struct Spending {
     today: Day,
+    /// The same day, counted since 1970.
+    number: Option<i64>,
     limit: Limit,
     told: Option<Notice>,
 }
@@ -194,15 +201,20 @@ pub struct Spending {
 impl Spending {
     /// Begins the day; lines of today that the audit holds are added by whoever reads it.
     pub fn new(date: &str, limit: Limit) -> Self {
-        Self { today: Day::new(date), limit, told: None }
+        Self { today: Day::new(date), number: None, limit, told: None }
     }
 
     /// Adds a request; tells what the user should hear now.
     pub fn add(&mut self, line: &AuditLine, now: jiff::Timestamp) -> Option<Notice> {
-        let date = date(now);
-        if self.today.date != date {
-            self.today = Day::new(&date);
-            self.told = None;
+        let number = Some(now.as_second().div_euclid(86_400));
+        // Written out only when the day may be another.
+        if self.number != number {
+            self.number = number;
+            let date = date(now);
+            if self.today.date != date {
+                self.today = Day::new(&date);
+                self.told = None;
+            }
         }
         self.today.add(line);
         self.notice()

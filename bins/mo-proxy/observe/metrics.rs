@@ -12,9 +12,12 @@ use prometheus_client::registry::Registry;
 use shared::audit_line::AuditLine;
 
 use super::differences::Who;
+use super::flat::flat;
 
 /// The most models that get a label of their own.
 const MOST_MODELS: usize = 100;
+/// So many series are at hand.
+const RECENT: usize = 16;
 /// The longest label.
 const LONGEST: usize = 80;
 /// Borders of times, in seconds.
@@ -58,6 +61,29 @@ pub struct Metrics {
     models: BTreeSet<String>,
     /// Prompt tokens and those of them read from a cache, by upstream.
     prompts: std::collections::BTreeMap<String, (u64, u64)>,
+    /// The figures that were counted last: finding them by their labels takes longer than counting.
+    recent: Vec<Series>,
+}
+
+/// The figures of one upstream's model.
+#[derive(Debug)]
+struct Series {
+    provider: String,
+    model: Option<String>,
+    class: u16,
+    labels: ((&'static str, String), (&'static str, String)),
+    requests: Counter,
+    duration: Histogram,
+    first_byte: Option<Histogram>,
+    speed: Option<Histogram>,
+    tokens: Option<[Counter; 4]>,
+    cache: Option<Gauge<f64, std::sync::atomic::AtomicU64>>,
+}
+
+impl Series {
+    fn is_of(&self, provider: &str, model: Option<&str>, class: u16) -> bool {
+        self.class == class && self.provider == provider && self.model.as_deref() == model
+    }
 }
 
 impl Default for Metrics {
@@ -81,6 +107,7 @@ impl Default for Metrics {
             audit_lost: Gauge::default(),
             models: BTreeSet::new(),
             prompts: std::collections::BTreeMap::new(),
+            recent: Vec::new(),
         };
         let to = &mut all.registry;
         to.register("requests", "Requests that ended", all.requests.clone());
@@ -123,38 +150,78 @@ impl Default for Metrics {
 impl Metrics {
     /// Counts a request that ended.
     pub fn count(&mut self, line: &AuditLine) {
+        let model = line.model_used.as_deref().or(line.model_asked.as_deref());
+        let class = line.status / 100;
+        let at = self.recent.iter().position(|one| one.is_of(&line.provider, model, class));
+        let mut one = match at {
+            Some(at) => self.recent.swap_remove(at),
+            None => self.series(line, model, class),
+        };
+        self.add(&mut one, line);
+        self.recent.truncate(RECENT - 1);
+        // The newest first: that is asked for next, most likely.
+        self.recent.insert(0, one);
+    }
+
+    fn series(&mut self, line: &AuditLine, model: Option<&str>, class: u16) -> Series {
         let upstream = ("upstream", short(&line.provider));
-        let model = ("model", self.model(line.model_used.as_deref().or(line.model_asked.as_deref())));
-        let class = ("status_class", format!("{}xx", line.status / 100));
-        self.requests.get_or_create(&vec![upstream.clone(), model.clone(), class]).inc();
+        let label = ("model", self.model(model));
+        let labels = vec![upstream.clone(), label.clone(), ("status_class", format!("{class}xx"))];
+        let own = vec![upstream.clone()];
+        Series {
+            provider: line.provider.clone(),
+            model: model.map(str::to_owned),
+            class,
+            requests: self.requests.get_or_create(&labels).clone(),
+            duration: self.duration.get_or_create(&own).clone(),
+            first_byte: None,
+            speed: None,
+            tokens: None,
+            cache: None,
+            labels: (upstream, label),
+        }
+    }
+
+    fn add(&mut self, one: &mut Series, line: &AuditLine) {
+        let (upstream, model) = &one.labels;
+        let own = || vec![upstream.clone()];
+        one.requests.inc();
         let seconds = line.ms as f64 / 1e3;
-        self.duration.get_or_create(&vec![upstream.clone()]).observe(seconds);
+        one.duration.observe(seconds);
         if let Some(first) = line.ttfb_ms {
-            self.first_byte.get_or_create(&vec![upstream.clone()]).observe(first as f64 / 1e3);
+            let times = one.first_byte.get_or_insert_with(|| self.first_byte.get_or_create(&own()).clone());
+            times.observe(first as f64 / 1e3);
         }
         if let Some(usage) = line.usage {
             let writing = seconds - line.ttfb_ms.unwrap_or(0) as f64 / 1e3;
             if usage.output > 0 && writing > 0.0 {
-                self.speed.get_or_create(&vec![upstream.clone()]).observe(usage.output as f64 / writing);
+                let speed = one.speed.get_or_insert_with(|| self.speed.get_or_create(&own()).clone());
+                speed.observe(usage.output as f64 / writing);
             }
-            for (kind, count) in [
-                ("input", usage.input),
-                ("output", usage.output),
-                ("cache_creation", usage.cache_creation),
-                ("cache_read", usage.cache_read),
-            ] {
-                let labels = vec![upstream.clone(), model.clone(), ("kind", kind.to_owned())];
-                self.tokens.get_or_create(&labels).inc_by(count);
+            let tokens = one.tokens.get_or_insert_with(|| {
+                ["input", "output", "cache_creation", "cache_read"].map(|kind| {
+                    let labels = vec![upstream.clone(), model.clone(), ("kind", kind.to_owned())];
+                    self.tokens.get_or_create(&labels).clone()
+                })
+            });
+            let counts = [usage.input, usage.output, usage.cache_creation, usage.cache_read];
+            for (counter, count) in tokens.iter().zip(counts) {
+                counter.inc_by(count);
             }
-            let (prompt, read) = self.prompts.entry(upstream.1.clone()).or_default();
-            *prompt += usage.prompt();
-            *read += usage.cache_read;
-            if *prompt > 0 {
-                self.cache.get_or_create(&vec![upstream.clone()]).set(*read as f64 / *prompt as f64);
+            if !self.prompts.contains_key(&upstream.1) {
+                self.prompts.insert(upstream.1.clone(), (0, 0));
+            }
+            if let Some((prompt, read)) = self.prompts.get_mut(&upstream.1) {
+                *prompt += usage.prompt();
+                *read += usage.cache_read;
+                if *prompt > 0 {
+                    let cache = one.cache.get_or_insert_with(|| self.cache.get_or_create(&own()).clone());
+                    cache.set(*read as f64 / *prompt as f64);
+                }
             }
         }
         if let (Some(usd), Some(basis)) = (line.cost_usd, &line.cost_basis) {
-            self.cost.get_or_create(&vec![upstream, ("basis", short(basis))]).inc_by(usd);
+            self.cost.get_or_create(&vec![upstream.clone(), ("basis", short(basis))]).inc_by(usd);
         }
     }
 
@@ -207,7 +274,7 @@ fn signed(count: u64) -> i64 {
 }
 
 fn short(text: &str) -> String {
-    shared::flatten::flatten(text, LONGEST)
+    flat(text, LONGEST)
 }
 
 #[cfg(test)]

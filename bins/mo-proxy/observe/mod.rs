@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod cost;
 pub mod differences;
+pub mod flat;
 pub mod metrics;
 pub mod observer;
 pub mod quota;
