@@ -9,8 +9,10 @@ use shared::dispatches;
 use shared::outcome;
 use shared::record::{Record, Status};
 
+use crate::work::close;
 use crate::work::hub::Hub;
 use crate::work::leases::Leases;
+use crate::work::task::Try;
 
 /// More workers than this never try one task.
 const MOST_RUNS: usize = 64;
@@ -64,29 +66,50 @@ fn latest(hub: &Hub, (mut path, mut record): (PathBuf, Record)) -> (PathBuf, Rec
     (path, record)
 }
 
+/// The runs of a task: those that this session saw, else those that its records tell.
+pub fn tries(hub: &Hub, id: &str) -> Vec<Try> {
+    if let Some(task) = hub.task(id).filter(|task| !task.tries.is_empty()) {
+        return task.tries;
+    }
+    let mut tries: Vec<Try> = Vec::new();
+    let (mut next, mut sessions) = (DispatchId::parse(id).ok(), Vec::new());
+    while let Some(run) = next.take().filter(|_| tries.len() < MOST_RUNS) {
+        let Ok((_, record)) = dispatches::find(&hub.world.paths, run.as_str()) else { break };
+        let at =
+            |time: &Option<String>| time.as_deref().and_then(|time| time.parse().ok()).unwrap_or_default();
+        let resumed = !tries.is_empty() && record.worker_sessions == sessions;
+        let times = (at(&record.started_at), at(&record.ended_at));
+        tries.push(close::tried(&record.worker, times.0, times.1, &record, resumed));
+        next = record.continued_by.as_deref().and_then(|next| DispatchId::parse(next).ok());
+        sessions = record.worker_sessions;
+    }
+    tries
+}
+
 /// The dispatch behind this file, which is another than its task where that was moved on.
 pub fn run(path: &Path) -> Option<DispatchId> {
     path.file_stem()?.to_str().and_then(|stem| DispatchId::parse(stem).ok())
 }
 
-/// Which living process holds which task.
-pub type Holders = BTreeMap<String, u32>;
+/// The tasks that a living process holds, and whether it is a session.
+pub type Held = BTreeMap<String, bool>;
 
 /// All of them.
-pub fn holders(hub: &Hub) -> Holders {
-    Leases::open(&hub.world.paths).map(|leases| leases.holders()).unwrap_or_default()
+pub fn held(hub: &Hub) -> Held {
+    Leases::open(&hub.world.paths).map(|leases| leases.held()).unwrap_or_default()
 }
 
 /// How this dispatch stands. A number of a process proves nothing without its start time.
-pub fn standing(holders: &Holders, record: &Record) -> Standing {
+pub fn standing(held: &Held, record: &Record) -> Standing {
+    let at_work = || match held.get(&record.id) {
+        Some(true) => Standing::Running,
+        _ => Standing::Adopted,
+    };
     match record.status {
         Some(Status::Queued) if outcome::supervisor_is_alive(record) => Standing::Queued,
-        Some(Status::Running) if outcome::is_alive(record) => {
-            let supervisor = record.supervisor.as_ref().map(|supervisor| supervisor.pid);
-            // A lease in the name of its own mo-spawn is one that a session left behind.
-            let is_watched = holders.get(&record.id).is_some_and(|holder| Some(*holder) != supervisor);
-            if is_watched { Standing::Running } else { Standing::Adopted }
-        }
+        Some(Status::Running) if outcome::is_alive(record) => at_work(),
+        // Whoever holds the task has not yet decided what follows the end of its run.
+        Some(status) if status.is_final() && held.contains_key(&record.id) => at_work(),
         Some(status) if status.is_final() => Standing::Ended,
         _ => Standing::Lost,
     }
@@ -94,7 +117,7 @@ pub fn standing(holders: &Holders, record: &Record) -> Standing {
 
 /// The newest dispatches that are wanted.
 pub fn list(hub: &Hub, workspace: bool, wanted: impl Fn(Standing) -> bool, limit: usize) -> Vec<Found> {
-    let holders = holders(hub);
+    let held = held(hub);
     let here = real(&hub.workspace);
     let files = dispatches::files(&hub.world.paths).unwrap_or_default();
     let read = |path: &PathBuf| Record::read(path).ok().flatten().map(|record| (path.clone(), record));
@@ -106,7 +129,7 @@ pub fn list(hub: &Hub, workspace: bool, wanted: impl Fn(Standing) -> bool, limit
     let here = records.into_iter().filter(|(_, record)| !workspace || is_below(record, &here));
     let found = here.map(|found| {
         let (_, record) = latest(hub, found);
-        Found { standing: standing(&holders, &record), record }
+        Found { standing: standing(&held, &record), record }
     });
     found.filter(|found| wanted(found.standing)).take(limit).collect()
 }

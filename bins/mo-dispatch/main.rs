@@ -1,6 +1,7 @@
 //! mo-dispatch: many tasks to many workers, as an MCP server on standard input and output. It drives mo-spawn and never
 //! Claude Code itself.
 
+mod alone;
 mod look;
 mod policy;
 mod schedule;
@@ -56,6 +57,9 @@ fn main() -> ExitCode {
 
 fn run(say: Say) -> Result<Exit> {
     let words: Vec<_> = program::arguments().collect();
+    if alone::takes(words.first()) {
+        return alone::run(say);
+    }
     if policy::takes(words.first()) {
         return policy::run(say, words);
     }

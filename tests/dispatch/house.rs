@@ -33,6 +33,7 @@ while IFS= read -r line; do
     *'#crash'*) echo "- $MO_WORKER $$" >>"$log"; kill -9 $$;;
     *'#exit'*) echo 'it broke' >&2; exit 3;;
     *'#quota'*) case " $(cat "$HOME/quota" 2>/dev/null) " in *" $MO_WORKER "*)
+        case $line in *'#gate'*) gated;; esac
         limit '{"status":"rejected","rateLimitType":"five_hour","resetsAt":4000000000}'
         printf '{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"limit","session_id":"%s"}\n' "$session"
         exit 1;; esac;;

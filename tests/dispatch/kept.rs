@@ -1,4 +1,4 @@
-//! What is kept on disk between sessions: tasks that run stay in reach whatever is cleared, a workspace is one however
+//! What is kept between sessions: tasks that run stay in reach whatever is cleared, a workspace is one however
 //! it is called, and a new session goes on where the last one left off.
 
 use std::os::unix::fs::symlink;

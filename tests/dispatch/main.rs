@@ -8,6 +8,7 @@
 
 mod client;
 mod crowd;
+mod detached;
 mod door;
 mod ending;
 mod hostile;

@@ -37,7 +37,7 @@ fn one(task: &Task) -> String {
             let took = span::words((task.live.elapsed_ms / 1_000).cast_signed());
             format!("{} on {worker}, {took}, {}", task.spec.title, task.live.line())
         }
-        Stage::Detached(worker) => format!("{}: goes on by itself on {worker}", task.spec.title),
+        Stage::Detached(_) => format!("{}: goes on by itself", task.spec.title),
         Stage::Ended => format!("{}: {}", task.spec.title, task.status().map_or("?", Status::name)),
     }
 }
@@ -48,7 +48,7 @@ pub fn data(task: &Task, path: Option<&str>, most: usize) -> Value {
         (Stage::Detached(worker), _) => json!({
             "id": task.id.as_str(),
             "title": task.spec.title,
-            "status": "running",
+            "status": if worker.is_empty() { "queued" } else { "running" },
             "worker": worker,
             "detached": true,
             "record": path,
@@ -65,10 +65,15 @@ pub fn data(task: &Task, path: Option<&str>, most: usize) -> Value {
 /// The same in words.
 pub fn text(task: &Task, path: Option<&str>, most: usize) -> String {
     match (&task.stage, &task.record) {
-        (Stage::Detached(worker), _) => format!(
-            "{}: {} runs by itself on {worker} and outlives this session; task_result with `wait` brings its result\n",
-            task.spec.title, task.id
-        ),
+        (Stage::Detached(worker), _) => {
+            let how =
+                if worker.is_empty() { "waits for a worker".to_owned() } else { format!("runs on {worker}") };
+            format!(
+                "{}: {} {how} by itself, moves on where its worker refuses, and outlives this session; task_result with \
+                 `wait` brings its result\n",
+                task.spec.title, task.id
+            )
+        }
         (_, Some(record)) => {
             let record = own(task, record);
             let piece = Piece::of(&outcome::report(&record), 0, most);

@@ -8,7 +8,7 @@ use shared::outcome::what_next;
 use shared::record::{Record, Status};
 
 use crate::show::span;
-use crate::work::task::{Task, Try};
+use crate::work::task::Try;
 
 /// The longest word of a record that is shown in a line.
 const LONGEST: usize = 300;
@@ -214,11 +214,6 @@ pub fn text(record: &Record, tries: &[Try], piece: &Piece, path: Option<&str>) -
         );
     }
     text
-}
-
-/// The runs of a task that this session saw.
-pub fn tries(task: Option<&Task>) -> Vec<Try> {
-    task.map(|task| task.tries.clone()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use shared::record::Status;
+use shared::record::{Record, Status};
 use tokio::process::Command;
 
 use crate::look::{self, Standing};
 use crate::tools::status::unknown;
 use crate::tools::{Call, Said};
+use crate::work::close::DETACHED;
 use crate::work::hub::Hub;
 use crate::work::task::Stop;
 
@@ -35,9 +36,9 @@ pub async fn run(call: Call) -> Said {
     // Told first, waited for then: all end at once.
     hub.stop(&ours, &Stop::Cancelled);
     let mut trouble = Vec::new();
-    let holders = look::holders(hub);
+    let held = look::held(hub);
     for (path, record) in &others {
-        if matches!(look::standing(&holders, record), Standing::Running | Standing::Adopted)
+        if is_open(look::standing(&held, record), record)
             && let Err(why) = stop(hub, path).await
         {
             trouble.push(format!("{}: {why}", record.id));
@@ -61,9 +62,7 @@ pub async fn run(call: Call) -> Said {
 
 fn status(hub: &Hub, id: &str) -> String {
     match look::record(hub, id) {
-        Some((_, record)) if look::standing(&look::holders(hub), &record) == Standing::Lost => {
-            "lost".to_owned()
-        }
+        Some((_, record)) if look::standing(&look::held(hub), &record) == Standing::Lost => "lost".to_owned(),
         Some((_, record)) => record.status.map_or("?", Status::name).to_owned(),
         None => "?".to_owned(),
     }
@@ -74,13 +73,23 @@ fn open_here(hub: &Hub) -> Vec<String> {
     let own =
         hub.state().tasks.values().filter(|task| !task.is_over()).map(|task| task.id.to_string()).collect();
     let mut ids: Vec<String> = own;
-    let is_open = |standing| matches!(standing, Standing::Running | Standing::Adopted);
-    for found in look::list(hub, true, is_open, usize::MAX) {
-        if !ids.contains(&found.record.id) {
+    let not_ended = |standing| !matches!(standing, Standing::Ended | Standing::Lost);
+    for found in look::list(hub, true, not_ended, usize::MAX) {
+        if is_open(found.standing, &found.record) && !ids.contains(&found.record.id) {
             ids.push(found.record.id);
         }
     }
     ids
+}
+
+/// Whether it can be ended from here: it runs, or waits in a process that holds nothing else.
+fn is_open(standing: Standing, record: &Record) -> bool {
+    let waits_alone = || record.asked.iter().any(|flag| flag == DETACHED);
+    match standing {
+        Standing::Running | Standing::Adopted => true,
+        Standing::Queued => waits_alone(),
+        Standing::Ended | Standing::Lost => false,
+    }
 }
 
 /// Ends a task that is not of this session, through the program that proves whom it signals.

@@ -7,16 +7,16 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use shared::child_env;
 use shared::dispatch_id::DispatchId;
-use tokio::sync::Notify;
+use shared::record::Status;
 use tokio::time::{Instant, sleep_until};
 
+use crate::alone::{self, Begun};
 use crate::schedule::after;
 use crate::show::digest;
 use crate::tools::spec::Spec;
 use crate::tools::{Call, Said};
 use crate::work::close;
 use crate::work::hub::Hub;
-use crate::work::live::Live;
 use crate::work::task::{Stage, Stop, Task};
 
 /// The most characters of a report in the answer to one task; the rest stays in its file.
@@ -70,7 +70,7 @@ pub async fn many(call: Call) -> Said {
 }
 
 fn went_well(task: &Task) -> bool {
-    matches!(task.stage, Stage::Detached(_)) || task.status() == Some(shared::record::Status::Done)
+    matches!(task.stage, Stage::Detached(_)) || task.status() == Some(Status::Done)
 }
 
 /// Each task as it stands at the end, and where its record lies.
@@ -79,6 +79,7 @@ type Done = Vec<(Task, Option<String>)>;
 async fn run(mut call: Call, specs: Result<Vec<Spec>, String>, at_once: u32) -> Result<Done, String> {
     let hub = Arc::clone(&call.hub);
     let ids = submit(&hub, specs?, at_once, call.tool_use.as_deref())?;
+    hand_over(&hub, &ids).await;
     if follow(&mut call, &ids).await.is_err() {
         // Nobody waits for an answer any more; the end of what ran is waited for all the same.
         hub.stop(&ids, &Stop::Cancelled);
@@ -173,31 +174,45 @@ fn submit(hub: &Hub, specs: Vec<Spec>, at_once: u32, tool_use: Option<&str>) -> 
     let mut tasks = Vec::new();
     for (id, spec) in ids.into_iter().zip(specs) {
         let task = Task {
-            id,
-            spec,
             batch,
             batch_limit: at_once,
             tool_use: tool_use.map(str::to_owned),
             session: session.clone(),
-            asked,
-            stage: Stage::Queued("its turn comes".to_owned()),
-            runs: Vec::new(),
-            tries: Vec::new(),
-            failed: Vec::new(),
-            not_before: None,
-            live: Live::default(),
-            stop: None,
-            stopping: Arc::new(Notify::new()),
-            record: None,
+            ..Task::new(id, spec, asked)
         };
         close::ask(hub, &task).map_err(|error| error.to_string())?;
         tasks.push(task);
+    }
+    // Who outlives the session is nothing for its plan.
+    for task in tasks.iter_mut().filter(|task| task.spec.detach) {
+        task.stage = Stage::Detached(String::new());
     }
     let mut state = hub.state();
     state.tasks.extend(tasks.into_iter().map(|task| (task.id.to_string(), task)));
     drop(state);
     hub.changed();
     Ok(names)
+}
+
+/// Gives the tasks that outlive the session out of hand; tells those that could not begin as ended.
+async fn hand_over(hub: &Hub, ids: &[String]) {
+    for id in ids {
+        let Some(task) = hub.task(id).filter(|task| task.spec.detach) else { continue };
+        let begun = alone::start(hub, &task).await;
+        let record = match &begun {
+            Ok(Begun::Ended) => crate::look::record(hub, id).map(|(_, record)| record),
+            Ok(_) => None,
+            Err(why) => Some(close::end(hub, &task, Status::Failed, "start", why, hub.world.clock.now())),
+        };
+        hub.update(id, |task| match begun {
+            Ok(Begun::Running(worker)) => task.stage = Stage::Detached(worker),
+            Ok(Begun::Waiting(_)) => {}
+            Ok(Begun::Ended) | Err(_) => {
+                task.record = record.map(Box::new);
+                task.stage = Stage::Ended;
+            }
+        });
+    }
 }
 
 /// The id of a task that another waits for: one of this call by its place, or any by its id.

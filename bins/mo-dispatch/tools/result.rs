@@ -25,13 +25,13 @@ pub async fn run(mut call: Call) -> Said {
         return status::run(&call);
     }
     let Some((path, record)) = look::record(&call.hub, &id) else { return Said::refused(&unknown(&id)) };
-    if look::standing(&look::holders(&call.hub), &record) != Standing::Ended {
+    if look::standing(&look::held(&call.hub), &record) != Standing::Ended {
         return status::run(&call);
     }
     let from = call.number("offset").unwrap_or(0) as usize;
     let most = call.number("max_chars").unwrap_or(USUAL) as usize;
     let piece = Piece::of(&outcome::report(&record), from, most);
-    let tries = outcome::tries(call.hub.task(&id).as_ref());
+    let tries = look::tries(&call.hub, &id);
     let path = path.display().to_string();
     Said::new(
         outcome::data(&record, &tries, &piece, Some(&path)),
@@ -47,7 +47,7 @@ async fn wait(call: &mut Call, id: &str) -> Result<(), ()> {
     }
     loop {
         let Some((_, record)) = look::record(&hub, id) else { return Ok(()) };
-        if matches!(look::standing(&look::holders(&hub), &record), Standing::Ended | Standing::Lost) {
+        if matches!(look::standing(&look::held(&hub), &record), Standing::Ended | Standing::Lost) {
             return Ok(());
         }
         call.reporter.tell(format!("{id} on {} goes on", record.worker)).await;

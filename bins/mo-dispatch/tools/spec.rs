@@ -1,6 +1,6 @@
 //! One task as its caller asked for it.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shared::flatten::flatten;
 use shared::tier::Tier;
@@ -11,7 +11,7 @@ use crate::schedule::candidate::Wish;
 const LONGEST: usize = 120;
 
 /// A task. The schema says what each field may hold; it has been checked before this is made.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 pub struct Spec {
     /// A few words for lists.

@@ -73,9 +73,9 @@ fn extend(data: &mut Value, more: Value) {
 
 /// A task that its record tells of.
 fn recorded(call: &Call, record: &Record, path: &str) -> Said {
-    let standing = look::standing(&look::holders(&call.hub), record);
+    let standing = look::standing(&look::held(&call.hub), record);
     if standing == Standing::Ended {
-        let tries = outcome::tries(call.hub.task(&record.id).as_ref());
+        let tries = look::tries(&call.hub, &record.id);
         let mut data = outcome::data(record, &tries, &Piece::default(), Some(path));
         extend(&mut data, json!({"state": "ended"}));
         return Said::new(data, outcome::text(record, &tries, &Piece::default(), Some(path)));

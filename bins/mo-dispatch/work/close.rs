@@ -1,7 +1,8 @@
 //! The records of this session's tasks: written when one is asked for, read while it runs, and told as what became of it
 //! where mo-spawn never saw it or never ended it.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use shared::clock::rfc3339;
@@ -23,6 +24,9 @@ the files are as they were left. Do not begin anew; end with the report that the
 const ANEW: &str = "\n\n\
 An earlier attempt by another worker stopped half-way. What it changed is still in the files: look at that first, and go on \
 from there.";
+
+/// The flag of a task that waits in no session.
+pub const DETACHED: &str = "--detach";
 
 /// Where a task's own record lies.
 pub fn path(hub: &Hub, task: &Task) -> Result<PathBuf> {
@@ -73,9 +77,17 @@ pub fn ask(hub: &Hub, task: &Task) -> Result<()> {
     if let (Some(system), Some(text)) = (system_path(hub, task)?, &task.spec.system_prompt) {
         file::replace(&system, text.as_bytes(), file::PRIVATE, Durability::Lazy)?;
     }
-    let record = Record {
+    let record =
+        Record { prompt_path: Some(prompt.to_string_lossy().into_owned()), ..waiting(hub, task, &task.id) };
+    record.write(&record_path)?;
+    record.index(&hub.world.paths, &record_path)
+}
+
+/// The record of a run that waits.
+fn waiting(hub: &Hub, task: &Task, run: &DispatchId) -> Record {
+    Record {
         version: 1,
-        id: task.id.to_string(),
+        id: run.to_string(),
         title: Some(task.spec.title.clone()),
         worker: task.spec.worker.clone().unwrap_or_default(),
         role: task.spec.role.clone(),
@@ -88,11 +100,39 @@ pub fn ask(hub: &Hub, task: &Task) -> Result<()> {
         args_mode: "managed".to_owned(),
         status: Some(Status::Queued),
         queued_at: Some(rfc3339(task.asked)),
-        prompt_path: Some(prompt.to_string_lossy().into_owned()),
+        // Whoever wants it ended may ask the process that holds it, which holds nothing else.
+        asked: hub.alone.then(|| DETACHED.to_owned()).into_iter().collect(),
         ..Record::default()
-    };
-    record.write(&record_path)?;
-    record.index(&hub.world.paths, &record_path)
+    }
+}
+
+/// Writes down that the task goes on after this run, and waits: nobody takes what the run came to for its end. Tells as
+/// what it will go on; nothing where that cannot be written, and only this process knows.
+pub fn wait_on(hub: &Hub, task: &Task, before: &Record, now: Timestamp) -> Option<DispatchId> {
+    let run = DispatchId::new(now);
+    let path = Record::path(&hub.world.paths, &run, now).ok()?;
+    file::create_private_dir(path.parent()?).ok()?;
+    waiting(hub, task, &run).write(&path).ok()?;
+    moved_on(hub, before, &run);
+    Some(run)
+}
+
+/// The run that the task waits to go on as, where it has run before.
+fn next(hub: &Hub, task: &Task) -> Option<(PathBuf, Record)> {
+    let run = task.runs.last().filter(|run| **run != task.id)?;
+    let found = dispatches::find(&hub.world.paths, run.as_str()).ok()?;
+    (found.1.status == Some(Status::Queued)).then_some(found)
+}
+
+/// It does not go on: what the run before came to is its end.
+fn take_back(hub: &Hub, task: &Task, path: &Path) {
+    // What cannot be taken away waits in the name of this process, and is lost with it.
+    let _ = fs::remove_file(path);
+    let before = task.record.as_ref().and_then(|before| dispatches::find(&hub.world.paths, &before.id).ok());
+    if let Some((path, mut before)) = before {
+        before.continued_by = None;
+        let _ = before.write(&path);
+    }
 }
 
 /// Notes in the record of the run before that this one goes on, so that the task is found from its first id.
@@ -106,6 +146,17 @@ pub fn moved_on(hub: &Hub, before: &Record, to: &DispatchId) {
 
 /// Writes down how a task ended that mo-spawn did not close itself. What an earlier run came to stays.
 pub fn end(hub: &Hub, task: &Task, status: Status, kind: &str, why: &str, now: Timestamp) -> Record {
+    if let Some((path, mut record)) = next(hub, task) {
+        if status == Status::Cancelled {
+            // Nobody wants it any more, whatever the run before came to.
+            record.status = Some(status);
+            record.error = Some(Failure { kind: kind.to_owned(), text: why.to_owned() });
+            record.ended_at = Some(rfc3339(now));
+            let _ = record.write(&path);
+            return record;
+        }
+        take_back(hub, task, &path);
+    }
     let mut record = read(hub, task).unwrap_or_else(|| Record {
         version: 1,
         id: task.id.to_string(),
@@ -114,11 +165,6 @@ pub fn end(hub: &Hub, task: &Task, status: Status, kind: &str, why: &str, now: T
     });
     let before = record.error.take().filter(|_| !task.tries.is_empty());
     record.error = Some(match before {
-        // It was refused, and before somebody else went on nobody wanted it any more.
-        Some(before) if status == Status::Cancelled => {
-            record.status = Some(status);
-            Failure { kind: kind.to_owned(), text: format!("{why}; before that: {}", before.text) }
-        }
         // It was refused, and nobody else can go on.
         Some(before) if record.status.is_some_and(Status::is_final) => {
             Failure { text: format!("{}; {why}", before.text), ..before }

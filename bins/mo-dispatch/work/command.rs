@@ -99,12 +99,8 @@ impl Command<'_> {
         if spec.worktree && self.before.is_none() {
             words.push("--worktree".into());
         }
-        if spec.detach {
-            words.extend(["--detach".into(), "--json".into()]);
-        } else {
-            // Events and complaints share standard error: one pipe, nothing to hand down by number.
-            words.extend(["--tied", "--events", "fd:2", "--progress=none", "--json"].map(OsString::from));
-        }
+        // Events and complaints share standard error: one pipe, nothing to hand down by number.
+        words.extend(["--tied", "--events", "fd:2", "--progress=none", "--json"].map(OsString::from));
         words
     }
 

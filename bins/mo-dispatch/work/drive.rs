@@ -19,7 +19,7 @@ use crate::schedule::guards::Guards;
 use crate::schedule::next::{Ended, Next, next, resumes};
 use crate::work::command::Command;
 use crate::work::hub::Hub;
-use crate::work::leases::{Lease, Leases};
+use crate::work::leases::Leases;
 use crate::work::live::Live;
 use crate::work::picture;
 use crate::work::run::{self, Course, Finished};
@@ -53,28 +53,26 @@ pub async fn once(hub: Arc<Hub>, id: String, worker: String) {
     });
     let prepared = prepare(&hub, &task, &worker, &run);
     let (finished, resumed) = match prepared {
-        Ok(Prepared { course, words, resumed }) => {
-            (run::run(&hub, &course, words, !task.spec.detach).await, resumed)
-        }
+        Ok(Prepared { course, words, resumed }) => (run::run(&hub, &course, words).await, resumed),
         Err(error) => (Finished { complaints: vec![error.to_string()], ..Finished::default() }, false),
     };
     let now = hub.world.clock.now();
     // What was asked meanwhile counts: a stop that came with the end is a stop.
     let Some(task) = hub.task(&id) else { return };
-    give_back(&hub, &task, finished.exit);
-    if task.spec.detach && finished.exit == Some(0) {
-        hub.update(&id, |task| task.stage = Stage::Detached(worker));
-        return;
-    }
     after(&hub, &task, &worker, &run, (began, now), finished, resumed);
+    // Last: as long as it is held, nobody takes a run that has ended for the end of the task.
+    give_back(&hub, &task);
 }
 
-/// The dispatch of the next run: the task's own, then a new one each time; one that found no place is tried again.
+/// The dispatch of the next run: the task's own, then a new one each time; one that waits or found no place is taken.
 fn next_run(hub: &Hub, task: &Task, now: Timestamp) -> DispatchId {
     match task.runs.last() {
         None => task.id.clone(),
-        Some(last) if task.tries.is_empty() || close::of_run(hub, last).is_none() => last.clone(),
-        Some(_) => DispatchId::new(now),
+        Some(last) if task.tries.is_empty() => last.clone(),
+        Some(last) => match close::of_run(hub, last) {
+            Some(record) if record.status != Some(Status::Queued) => DispatchId::new(now),
+            _ => last.clone(),
+        },
     }
 }
 
@@ -131,19 +129,10 @@ fn has_session(hub: &Hub, record: &Record) -> bool {
         .is_some_and(|(projects, session)| session_files::find(&projects, session).is_some())
 }
 
-/// The worker is free again; of a detached task, when its own mo-spawn has ended.
-fn give_back(hub: &Hub, task: &Task, exit: Option<i32>) {
+/// The worker is free again.
+fn give_back(hub: &Hub, task: &Task) {
     let Ok(mut leases) = Leases::open(&hub.world.paths) else { return };
-    let held = leases.holder(task.id.as_str()).cloned();
     leases.give_back(task.id.as_str());
-    if task.spec.detach
-        && exit == Some(0)
-        && let (Some(held), Some(record)) = (held, close::read(hub, task))
-        && let Some(supervisor) = record.supervisor
-    {
-        let lease = Lease { pid: supervisor.pid, start_time: supervisor.start_time, ..held };
-        leases.take(lease, hub.world.clock.now());
-    }
     // A lease that could not be given back ends with this process.
     let _ = leases.save();
 }
@@ -182,12 +171,15 @@ fn after(
     }
     let tried = close::tried(worker, began, now, &record, resumed);
     let named = task.spec.worker.is_some();
+    let moves = matches!(follows, Next::Elsewhere { .. }) && !named;
+    let next = moves.then(|| close::wait_on(hub, task, &record, now)).flatten();
     hub.update(task.id.as_str(), |task| match follows {
         Next::Again => {
             task.not_before = now.checked_add(PAUSE).ok();
             task.stage = Stage::Queued(format!("{worker} had no place; another try follows"));
         }
-        Next::Elsewhere { .. } if !named => {
+        Next::Elsewhere { .. } if moves => {
+            task.runs.extend(next);
             task.tries.push(tried);
             task.failed.push(worker.to_owned());
             task.stop = None;

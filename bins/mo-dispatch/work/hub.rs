@@ -69,6 +69,8 @@ pub struct Hub {
     pub spawn: PathBuf,
     /// This process.
     pub own: Process,
+    /// It holds one task that outlives the session it was asked for in.
+    pub alone: bool,
     state: Mutex<State>,
     changes: watch::Sender<u64>,
 }
@@ -83,7 +85,13 @@ impl Hub {
         })?;
         let pid = std::process::id();
         let own = Process { pid, start_time: process::start_time(pid) };
-        Ok(Self { world, workspace, spawn, own, state: Mutex::default(), changes: watch::Sender::new(0) })
+        let (state, changes) = (Mutex::default(), watch::Sender::new(0));
+        Ok(Self { world, workspace, spawn, own, alone: false, state, changes })
+    }
+
+    /// The place of one task that has no session.
+    pub fn alone(world: World) -> Result<Self> {
+        Self::new(world).map(|hub| Self { alone: true, ..hub })
     }
 
     /// The state, for a moment: nothing waits while it is held.

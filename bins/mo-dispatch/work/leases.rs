@@ -29,6 +29,9 @@ pub struct Lease {
     pub pid: u32,
     /// Since when that process runs.
     pub start_time: Option<String>,
+    /// Whether that is no session but holds this one task.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -75,14 +78,9 @@ impl Leases {
         self.document.used.get(worker).map(|moment| moment.0)
     }
 
-    /// Who holds this task.
-    pub fn holder(&self, id: &str) -> Option<&Lease> {
-        self.document.leases.iter().find(|lease| lease.id == id)
-    }
-
-    /// Which process holds which task.
-    pub fn holders(&self) -> BTreeMap<String, u32> {
-        self.document.leases.iter().map(|lease| (lease.id.clone(), lease.pid)).collect()
+    /// The tasks that are held, and whether by a session.
+    pub fn held(&self) -> BTreeMap<String, bool> {
+        self.document.leases.iter().map(|lease| (lease.id.clone(), !lease.alone)).collect()
     }
 
     /// Gives the worker a task.
@@ -118,7 +116,8 @@ mod tests {
     use shared::env::Env;
 
     fn lease(worker: &str, id: &str, pid: u32) -> Lease {
-        Lease { worker: worker.into(), id: id.into(), pid, start_time: process::start_time(pid) }
+        let start_time = process::start_time(pid);
+        Lease { worker: worker.into(), id: id.into(), pid, start_time, alone: false }
     }
 
     #[test]
@@ -129,15 +128,15 @@ mod tests {
         let own = std::process::id();
         let mut leases = Leases::open(&paths).unwrap();
         leases.take(lease("glm", "d-1", own), now);
-        leases.take(lease("glm", "d-2", own), now);
+        leases.take(Lease { alone: true, ..lease("glm", "d-2", own) }, now);
         leases.take(Lease { start_time: Some("another time".into()), ..lease("glm", "d-3", own) }, now);
         leases.save().unwrap();
 
         let mut leases = Leases::open(&paths).unwrap();
         assert_eq!(leases.running("glm"), 2, "a number that was given again is another process");
         assert_eq!(leases.last_used("glm"), Some(now));
-        assert_eq!(leases.holder("d-2").map(|lease| lease.pid), Some(own));
-        assert_eq!(leases.holders().len(), 2);
+        let held = BTreeMap::from([("d-1".to_owned(), true), ("d-2".to_owned(), false)]);
+        assert_eq!(leases.held(), held, "the other has no session");
         leases.give_back("d-1");
         leases.save().unwrap();
         assert_eq!(Leases::open(&paths).unwrap().running("glm"), 1);

@@ -91,6 +91,7 @@ fn look(hub: &Arc<Hub>) -> Result<Option<Duration>> {
                     id: id.clone(),
                     pid: hub.own.pid,
                     start_time: hub.own.start_time.clone(),
+                    alone: hub.alone,
                 };
                 leases.take(lease, now);
                 if let Some(one) = seen.iter_mut().find(|one| one.candidate.name == worker) {

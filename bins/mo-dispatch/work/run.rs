@@ -62,7 +62,7 @@ pub struct Course {
 }
 
 /// Runs mo-spawn with these words to its end.
-pub async fn run(hub: &Arc<Hub>, course: &Course, words: Vec<std::ffi::OsString>, tied: bool) -> Finished {
+pub async fn run(hub: &Arc<Hub>, course: &Course, words: Vec<std::ffi::OsString>) -> Finished {
     let mut command = Command::new(&hub.spawn);
     // A group of its own: what the terminal sends to the session is not for the workers.
     command.args(words).current_dir(&hub.workspace).process_group(0);
@@ -70,7 +70,7 @@ pub async fn run(hub: &Arc<Hub>, course: &Course, words: Vec<std::ffi::OsString>
         command.env(env::CLAUDE_CODE_SESSION_ID, session);
     }
     command.stdout(Stdio::null()).stderr(Stdio::piped());
-    command.stdin(if tied { Stdio::piped() } else { Stdio::null() });
+    command.stdin(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {

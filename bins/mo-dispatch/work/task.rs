@@ -22,7 +22,7 @@ pub enum Stage {
         /// Since when.
         since: Timestamp,
     },
-    /// At work, and no longer ours: it outlives this session.
+    /// No longer ours: it outlives this session, on this worker, or waiting where none is named.
     Detached(String),
     /// Has ended.
     Ended,
@@ -96,6 +96,31 @@ pub struct Task {
 }
 
 impl Task {
+    /// What it waits for before anybody has looked at it.
+    pub const FIRST: &str = "its turn comes";
+
+    /// A task that was asked for now.
+    pub fn new(id: DispatchId, spec: Spec, asked: Timestamp) -> Self {
+        Self {
+            id,
+            spec,
+            batch: 0,
+            batch_limit: 1,
+            tool_use: None,
+            session: None,
+            asked,
+            stage: Stage::Queued(Self::FIRST.to_owned()),
+            runs: Vec::new(),
+            tries: Vec::new(),
+            failed: Vec::new(),
+            not_before: None,
+            live: Live::default(),
+            stop: None,
+            stopping: Arc::new(Notify::new()),
+            record: None,
+        }
+    }
+
     /// Whether it has left our hands.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Ended | Stage::Detached(_))
