@@ -110,6 +110,7 @@ fn prepare(hub: &Hub, task: &Task, worker: &str, run: &DispatchId) -> Result<Pre
     };
     let course = Course {
         id: task.id.to_string(),
+        run: run.to_string(),
         anthropic: to.is_none_or(|to| to.anthropic),
         session: task.session.clone(),
         guards: Guards::from(&config),

@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const VERSION: u32 = 1;
 
 /// One task on one worker.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Lease {
     /// The worker.
     pub worker: String,
@@ -30,8 +31,9 @@ pub struct Lease {
     /// Since when that process runs.
     pub start_time: Option<String>,
     /// Whether that is no session but holds this one task.
-    #[serde(default)]
     pub alone: bool,
+    /// The dispatch that works on it, and what that cost until now, where the day has a cap.
+    pub cost: Option<(String, f64)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -66,6 +68,23 @@ impl Leases {
         });
         let changed = document.leases.len() != before;
         Ok(Self { document, changed, path, _lock: lock })
+    }
+
+    /// What dispatches cost that other processes have at work. Read without the lock: the file is only ever replaced.
+    pub fn costs_of_others(paths: &Paths, own: u32) -> Vec<(String, f64)> {
+        let document: Document =
+            paths.leases().ok().and_then(|path| document::read(&path).ok().flatten()).unwrap_or_default();
+        let others = document.leases.into_iter().filter(|lease| lease.pid != own);
+        let alive = others.filter(|lease| process::is(lease.pid, lease.start_time.as_deref()));
+        alive.filter_map(|lease| lease.cost).collect()
+    }
+
+    /// Tells what the dispatch that works on this task cost until now.
+    pub fn cost(&mut self, id: &str, run: &str, usd: f64) {
+        if let Some(lease) = self.document.leases.iter_mut().find(|lease| lease.id == id) {
+            lease.cost = Some((run.to_owned(), usd));
+            self.changed = true;
+        }
     }
 
     /// How many tasks this worker has.
@@ -117,7 +136,7 @@ mod tests {
 
     fn lease(worker: &str, id: &str, pid: u32) -> Lease {
         let start_time = process::start_time(pid);
-        Lease { worker: worker.into(), id: id.into(), pid, start_time, alone: false }
+        Lease { worker: worker.into(), id: id.into(), pid, start_time, ..Lease::default() }
     }
 
     #[test]
@@ -130,7 +149,10 @@ mod tests {
         leases.take(lease("glm", "d-1", own), now);
         leases.take(Lease { alone: true, ..lease("glm", "d-2", own) }, now);
         leases.take(Lease { start_time: Some("another time".into()), ..lease("glm", "d-3", own) }, now);
+        leases.cost("d-2", "d-9", 0.5);
         leases.save().unwrap();
+        assert_eq!(Leases::costs_of_others(&paths, own), []);
+        assert_eq!(Leases::costs_of_others(&paths, 0), [("d-9".to_owned(), 0.5)]);
 
         let mut leases = Leases::open(&paths).unwrap();
         assert_eq!(leases.running("glm"), 2, "a number that was given again is another process");

@@ -92,6 +92,7 @@ fn look(hub: &Arc<Hub>) -> Result<Option<Duration>> {
                     pid: hub.own.pid,
                     start_time: hub.own.start_time.clone(),
                     alone: hub.alone,
+                    cost: None,
                 };
                 leases.take(lease, now);
                 if let Some(one) = seen.iter_mut().find(|one| one.candidate.name == worker) {

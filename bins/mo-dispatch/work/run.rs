@@ -51,6 +51,8 @@ pub struct Finished {
 pub struct Course {
     /// The task.
     pub id: String,
+    /// The dispatch that works on it.
+    pub run: String,
     /// Whether its models are Anthropic's own.
     pub anthropic: bool,
     /// The session that gave the task away.
@@ -178,6 +180,7 @@ fn take(hub: &Arc<Hub>, course: &Course, finished: &mut Finished, line: &str) {
                 guard(hub, course, &Spending::Frontier(model));
             }
             if let Some(cap) = course.daily_usd {
+                spent::tell(hub, &course.id, &course.run);
                 spent::bound(hub, cap, now);
             }
         }

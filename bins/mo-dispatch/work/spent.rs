@@ -1,4 +1,5 @@
-//! What today's dispatches cost, over all sessions: the sum of the records that ended today, and what runs now.
+//! What today's dispatches cost, over all sessions: the sum of the records that ended today, and what runs now, here by
+//! its events, elsewhere by its lease.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use shared::ledger::usage::Usage;
 use shared::record::Tokens;
 
 use crate::work::hub::Hub;
+use crate::work::leases::Leases;
 use crate::work::task::{Stage, Stop};
 
 /// What of a record tells its cost; the rest is skipped unread.
@@ -28,7 +30,26 @@ pub type Bills = BTreeMap<PathBuf, (Timestamp, f64)>;
 
 /// What today cost until now, in USD. What has no known price counts nothing: it is told as unknown in its result.
 pub fn today(hub: &Hub, now: Timestamp) -> f64 {
-    ended_today(hub, now) + at_work(hub)
+    ended_today(hub, now) + at_work(hub) + elsewhere(hub)
+}
+
+/// The dispatches that other sessions have at work, as they tell it. One that has just ended is among those.
+fn elsewhere(hub: &Hub) -> f64 {
+    let costs = Leases::costs_of_others(&hub.world.paths, hub.own.pid);
+    let state = hub.state();
+    let has_ended =
+        |run: &str| state.bills.keys().any(|path| path.file_stem().is_some_and(|stem| stem == run));
+    costs.iter().filter(|(run, _)| !has_ended(run)).map(|(_, usd)| usd).sum()
+}
+
+/// Tells the other sessions what this task costs.
+pub fn tell(hub: &Hub, id: &str, run: &str) {
+    let Some((_, usd)) = running(hub).into_iter().find(|(task, _)| task == id) else { return };
+    // Where it cannot be told they count it when it has ended.
+    let _ = Leases::open(&hub.world.paths).and_then(|mut leases| {
+        leases.cost(id, run, usd);
+        leases.save()
+    });
 }
 
 /// The dispatches of this day that have ended.
