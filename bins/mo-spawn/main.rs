@@ -33,7 +33,7 @@ use crate::options::Request;
 
 fn main() -> ExitCode {
     let say = Say::new(options::NAME);
-    keeper::entered(say).unwrap_or_else(|| program::end(say, run(say)))
+    keeper::entered(say).or_else(|| sandbox::entered(say)).unwrap_or_else(|| program::end(say, run(say)))
 }
 
 fn run(say: Say) -> Result<Exit> {

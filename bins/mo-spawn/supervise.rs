@@ -78,7 +78,7 @@ pub fn run(world: &World, launch: &Launch) -> Result<Exit> {
     let noted = journal.as_mut().map_or(Ok(()), |journal| journal.started(kept.pid));
     let (status, stopped) = watch(kept, signals)?;
     if let Some(sandbox) = &sandbox {
-        sandbox.mend(world);
+        sandbox.mend().iter().for_each(|note| world.say.note(note));
     }
     let code = exit_code(status);
     if let Some(journal) = journal {

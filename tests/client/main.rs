@@ -19,6 +19,7 @@ mod dispatch_money;
 mod dispatch_moves;
 mod doctor;
 mod ending;
+mod escapes;
 mod environment;
 mod foreign;
 mod install;

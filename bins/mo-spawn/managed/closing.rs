@@ -35,7 +35,7 @@ impl Closing<'_> {
         engine.dismiss();
         engine.end_client(gently);
         if let Some(sandbox) = &engine.sandbox {
-            sandbox.mend(self.world);
+            engine.journal.record.notes.extend(sandbox.mend());
         }
         let ending = settle(&mut engine, ending, self.before);
         let record = &mut engine.journal.record;

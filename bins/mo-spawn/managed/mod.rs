@@ -74,9 +74,10 @@ pub fn run(world: &World, mut task: Task) -> Result<Exit> {
         return explain::print(world, &prepared.launch);
     }
     let text = prompt::read(&task.source)?;
+    let confined = prepared.launch.sandbox.is_some();
     let place = match &prepared.forerunner {
-        Some(before) => Workplace::again(world, &before.record)?,
-        None => Workplace::of(world, &task, &prepared.id)?,
+        Some(before) => Workplace::again(world, &before.record, confined)?,
+        None => Workplace::of(world, &task, &prepared.id, confined)?,
     };
     let mut place = Some(place);
     let exit = play(world, &task, &text, &mut place, only.as_ref(), prepared, in_background);
@@ -104,6 +105,9 @@ fn play(
     }
     let slot = slot::take(&world.paths, &launch.worker)?;
     let sandbox = Sandbox::of(world, &launch)?;
+    if let (Some(place), Some(sandbox)) = (place.as_mut(), &sandbox) {
+        place.confine(sandbox)?;
+    }
     let (sender, inputs) = inbox::open();
     // Before anything is started, so that no signal falls between.
     inbox::watch_signals(&sender)?;

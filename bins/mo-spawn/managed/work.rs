@@ -166,7 +166,10 @@ impl Engine<'_> {
     }
 
     /// The files that were changed and must not be.
-    fn outside(&self, only: &GlobSet) -> Vec<String> {
+    fn outside(&mut self, only: &GlobSet) -> Vec<String> {
+        if let Some(sandbox) = &self.sandbox {
+            self.journal.record.notes.extend(sandbox.put_back());
+        }
         let changed = self.place.changed().unwrap_or_default();
         let here = changed.iter().map(|path| self.place.relative(path));
         here.filter(|path| !only.is_match(path)).map(str::to_owned).collect()

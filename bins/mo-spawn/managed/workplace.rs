@@ -14,6 +14,7 @@ use shared::world::World;
 use super::cast;
 use super::files::Files;
 use crate::options::Task;
+use crate::sandbox::Sandbox;
 use crate::worktree::{Left, Message, Snapshot, Worktree};
 
 /// The place.
@@ -35,16 +36,16 @@ enum Ground {
 /// The caller's directory before.
 #[derive(Debug)]
 enum Before {
-    Git(Snapshot),
+    Git(Box<Snapshot>),
     Files(Files),
     Unknown(Error),
 }
 
 impl Before {
-    fn of(world: &World, directory: &Path) -> Self {
+    fn of(world: &World, directory: &Path, confined: bool) -> Self {
         let files = || Self::Files(Files::of(directory, world.paths.root().unwrap_or(Path::new("/"))));
-        match Snapshot::of(world, directory) {
-            Ok(Some(snapshot)) => Self::Git(snapshot),
+        match Snapshot::of(world, directory, confined) {
+            Ok(Some(snapshot)) => Self::Git(Box::new(snapshot)),
             Ok(None) => files(),
             // Without git there is still something to tell.
             Err(error) if error.exit() == Exit::Config => files(),
@@ -54,8 +55,8 @@ impl Before {
 }
 
 impl Workplace {
-    /// The place for this task. Must be left with `finish` or `abandon`.
-    pub fn of(world: &World, task: &Task, id: &DispatchId) -> Result<Self> {
+    /// The place for this task. Must be left with `finish` or `abandon`. `confined`: the worker is to be in a sandbox.
+    pub fn of(world: &World, task: &Task, id: &DispatchId, confined: bool) -> Result<Self> {
         if let Some(base) = &task.worktree {
             let tree = Worktree::create(
                 world,
@@ -65,16 +66,16 @@ impl Workplace {
             )?;
             return Ok(Self::tree(tree));
         }
-        Self::here(world, world.cwd())
+        Self::here(world, world.cwd(), confined)
     }
 
     /// The place where this dispatch worked.
-    pub fn again(world: &World, record: &Record) -> Result<Self> {
+    pub fn again(world: &World, record: &Record, confined: bool) -> Result<Self> {
         // A tree keeps the name of the dispatch that it was made for.
         let tree = record.branch.as_deref().and_then(|branch| branch.strip_prefix("mo/"));
         match tree.filter(|_| record.worktree.is_some()) {
             Some(id) => Ok(Self::tree(Worktree::open(world, &DispatchId::parse(id)?)?)),
-            None => Self::here(world, PathBuf::from(&record.cwd)),
+            None => Self::here(world, PathBuf::from(&record.cwd), confined),
         }
     }
 
@@ -82,13 +83,21 @@ impl Workplace {
         Self { directory: tree.workdir.clone(), ground: Ground::Tree(Box::new(tree)) }
     }
 
-    fn here(world: &World, directory: PathBuf) -> Result<Self> {
+    fn here(world: &World, directory: PathBuf, confined: bool) -> Result<Self> {
         let (taken, there) = (world.clone(), directory.clone());
         let before = thread::Builder::new()
-            .spawn(move || Before::of(&taken, &there))
+            .spawn(move || Before::of(&taken, &there, confined))
             .map_err(|error| Error::new(Exit::Io, "cannot start a thread").because(&error))?;
         let ground = Ground::Here(std::sync::Mutex::new(Some(before)), OnceLock::new());
         Ok(Self { directory, ground })
+    }
+
+    /// The worker will work here in this sandbox.
+    pub fn confine(&mut self, sandbox: &Sandbox) -> Result<()> {
+        match &mut self.ground {
+            Ground::Tree(tree) => tree.confine(sandbox),
+            Ground::Here(..) => Ok(()),
+        }
     }
 
     /// Waits until it is known how things were. Claude Code takes longer to come to its first tool.

@@ -3,7 +3,10 @@
 
 mod bubblewrap;
 mod confinement;
+mod enclosure;
 mod landlock;
+mod modules;
+mod planted;
 mod seal;
 mod seatbelt;
 mod stage;
@@ -21,6 +24,8 @@ use tempfile::TempDir;
 use crate::launch::Launch;
 
 pub use self::confinement::Confinement;
+pub use self::enclosure::{Enclosure, entered};
+use self::planted::Planted;
 use self::seal::Seal;
 pub use self::stage::enter;
 use self::work_tree::WorkTree;
@@ -41,6 +46,7 @@ pub struct Sandbox {
     /// What holds in it.
     pub confinement: Confinement,
     seal: Option<Seal>,
+    planted: Planted,
     _temp: TempDir,
 }
 
@@ -66,25 +72,47 @@ impl Sandbox {
             None => vec![real(&launch.directory)?],
         };
         writable.extend(of_worker(world, &launch.worker)?);
-        let private = tempfile::Builder::new()
-            .prefix("mo-")
-            .tempdir()
-            .map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").because(&error))?;
+        let private = private()?;
         let temp = real(private.path())?;
         writable.push(temp.clone());
         let seal = tree.as_ref().map(WorkTree::seal).transpose()?;
-        Ok(Some(Self { confinement: Confinement { wall, writable, temp, port }, seal, _temp: private }))
+        let top = match &tree {
+            Some(tree) => tree.top().to_owned(),
+            None => real(&launch.directory)?,
+        };
+        let planted = Planted::below(&top);
+        Ok(Some(Self {
+            confinement: Confinement { wall, writable, temp, port },
+            seal,
+            planted,
+            _temp: private,
+        }))
     }
 
-    /// Puts back what ties the work tree to its repository, when nothing of the worker runs any more.
-    pub fn mend(&self, world: &World) {
+    /// Puts back what ties the work tree to its repository, and makes harmless what the worker planted, when nothing of
+    /// it runs any more. What was found is told.
+    pub fn mend(&self) -> Vec<String> {
+        let mut notes = self.put_back();
+        match self.planted.clear() {
+            Ok(moved) => notes.extend(moved.iter().map(|path| {
+                let what =
+                    "the worker made a repository of its own, whose configuration git would obey: it is now";
+                format!("{what} {}", path.display())
+            })),
+            Err(error) => notes.push(error.to_string()),
+        }
+        notes
+    }
+
+    /// Puts back what ties the work tree to its repository, before git of ours goes there.
+    pub fn put_back(&self) -> Vec<String> {
         match self.seal.as_ref().map_or_else(|| Ok(Vec::new()), Seal::restore) {
             Ok(changed) => {
-                for path in changed {
-                    world.say.note(&format!("the worker had changed {}: it was put back", path.display()));
-                }
+                let told =
+                    |path: &PathBuf| format!("the worker had changed {}: it was put back", path.display());
+                changed.iter().map(told).collect()
             }
-            Err(error) => world.say.error(&error),
+            Err(error) => vec![error.to_string()],
         }
     }
 }
@@ -118,6 +146,12 @@ fn of_worker(world: &World, worker: &Worker) -> Result<Vec<PathBuf>> {
         parts.push(real(&folder)?);
     }
     Ok(parts)
+}
+
+/// A directory of this run alone.
+fn private() -> Result<TempDir> {
+    let made = tempfile::Builder::new().prefix("mo-").tempdir();
+    made.map_err(|error| Error::new(Exit::Io, "cannot make a temporary directory").because(&error))
 }
 
 fn real(path: &Path) -> Result<PathBuf> {

@@ -68,6 +68,12 @@ impl WorkTree {
 
     /// The files that tie it to its repository, as they are now.
     pub fn seal(&self) -> Result<Seal> {
-        Seal::of(&self.top, &self.git_dir)
+        let shared = SHARED.iter().filter(|name| **name != "objects").map(|name| self.common_dir.join(name));
+        Seal::of(&self.top, &self.git_dir, shared.collect())
+    }
+
+    /// The top of the tree.
+    pub fn top(&self) -> &Path {
+        &self.top
     }
 }

@@ -41,6 +41,8 @@ pub struct Card {
     pub half_made: bool,
     /// When it was made.
     pub created: String,
+    /// Whether a confined worker works or worked in it: then git of ours is confined there too.
+    pub confined: bool,
     /// The files brought along.
     pub included: Vec<Included>,
 }

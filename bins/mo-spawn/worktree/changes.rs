@@ -16,6 +16,7 @@ use shared::world::World;
 use super::git::{self, Git};
 use super::repository::Repository;
 use super::status::Status;
+use crate::sandbox::Enclosure;
 
 /// Larger files are compared by size and time.
 const READ: u64 = 1 << 20;
@@ -71,8 +72,12 @@ enum Content {
 
 impl Snapshot {
     /// The directory's repository as it is now; nothing where git does not know the directory.
-    pub fn of(world: &World, directory: &Path) -> Result<Option<Self>> {
-        let git = Git::find(world, directory)?;
+    /// `confined`: a confined worker works there, so git is confined too.
+    pub fn of(world: &World, directory: &Path, confined: bool) -> Result<Option<Self>> {
+        let mut git = Git::find(world, directory)?;
+        if confined {
+            git = git.inside(&Enclosure::read_only(world)?);
+        }
         let Some(repository) = Repository::around(&git, directory)? else { return Ok(None) };
         let Some(top) = repository.top else { return Ok(None) };
         let git = git.at(&top);

@@ -4,18 +4,26 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::search;
 use shared::world::World;
 
+use crate::sandbox::Enclosure;
+
 /// How long the lock of another git is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one git may take that reads what a confined worker left.
+const LIMIT: Duration = Duration::from_secs(600);
 /// Pauses between tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -36,6 +44,7 @@ pub struct Git {
     program: PathBuf,
     env: Vec<(OsString, OsString)>,
     at: PathBuf,
+    enclosure: Option<Arc<Enclosure>>,
 }
 
 /// What one call gave.
@@ -54,7 +63,7 @@ impl Git {
             Error::new(Exit::Config, "cannot find git")
                 .hint("install git, or put it on PATH; worktrees and lists of changed files need it")
         })?;
-        let passed = world.env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
+        let passed = world.env.iter().filter(|(name, _)| is_passed(&name.to_string_lossy()));
         let mut env: Vec<_> = passed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let own = [
             ("GIT_TERMINAL_PROMPT", "0"),
@@ -64,11 +73,24 @@ impl Git {
             ("GIT_NO_REPLACE_OBJECTS", "1"),
             ("GIT_OPTIONAL_LOCKS", "0"),
             ("GIT_LITERAL_PATHSPECS", "1"),
+            // Nothing of ours needs the network, and a repository can name a program as its way there.
+            ("GIT_ALLOW_PROTOCOL", "file"),
+            ("GIT_NO_LAZY_FETCH", "1"),
             ("LC_ALL", "C"),
             ("LANGUAGE", ""),
         ];
         env.extend(own.map(|(name, value)| (name.into(), value.into())));
-        Ok(Self { program, env, at: at.to_owned() })
+        Ok(Self { program, env, at: at.to_owned(), enclosure: None })
+    }
+
+    /// The same git, kept in this.
+    pub fn inside(&self, enclosure: &Arc<Enclosure>) -> Self {
+        Self { enclosure: Some(Arc::clone(enclosure)), ..self.clone() }
+    }
+
+    /// The same git, kept in nothing: for what no worker wrote.
+    pub fn outside(&self) -> Self {
+        Self { enclosure: None, ..self.clone() }
     }
 
     /// The same git at another directory, where it looks for the repository itself.
@@ -161,7 +183,14 @@ impl Git {
     fn once<W: AsRef<OsStr>>(&self, words: &[W], input: &[u8]) -> Result<Answer> {
         let failed =
             |error: std::io::Error| Error::new(Exit::Config, "cannot run").at(&self.program).because(&error);
-        let mut command = Command::new(&self.program);
+        let mut command = match &self.enclosure {
+            Some(enclosure) => enclosure.command(&self.program).map_err(failed)?,
+            None => Command::new(&self.program),
+        };
+        if self.enclosure.is_some() {
+            // What it starts can be ended with it.
+            command.process_group(0);
+        }
         for setting in ALWAYS {
             command.args(["-c", setting]);
         }
@@ -176,7 +205,17 @@ impl Git {
             .spawn()
             .map_err(failed)?;
         let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+        let group = Pid::from_child(&child);
+        let (over, is_over) = mpsc::channel::<()>();
         let (stderr, output) = thread::scope(|scope| {
+            if self.enclosure.is_some() {
+                scope.spawn(move || {
+                    // What a worker left may be a pipe that nobody writes to.
+                    if is_over.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+                        let _ = kill_process_group(group, Signal::KILL);
+                    }
+                });
+            }
             scope.spawn(|| {
                 // One that reads nothing more has its reasons, and tells them.
                 let _ = stdin.map(|mut pipe| pipe.write_all(input));
@@ -187,6 +226,7 @@ impl Git {
                 said
             });
             let output = child.wait_with_output();
+            drop(over);
             (said.join().unwrap_or_default(), output)
         });
         let output = output.map_err(failed)?;
@@ -227,6 +267,25 @@ impl Answer {
             None => self.status.to_string(),
         }
     }
+}
+
+/// What git needs of our environment. A filter that it runs, a user's or one that a worker planted, finds no key there.
+fn is_passed(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "EMAIL",
+        "GNUPGHOME",
+        "HOME",
+        "LANG",
+        "LANGUAGE",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TMPDIR",
+        "TZ",
+        "USER",
+    ];
+    const STARTS: &[&str] = &["DYLD_", "LC_", "LD_LIBRARY_", "XDG_"];
+    NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
 }
 
 fn one_line(text: &str) -> String {

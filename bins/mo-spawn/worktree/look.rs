@@ -14,6 +14,7 @@ use super::proof::{self, Proof};
 use super::repository::Repository;
 use super::status::Status;
 use super::submodules::{self, Homes};
+use crate::sandbox::Enclosure;
 
 /// How it stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -93,6 +94,7 @@ pub fn at(world: &World, git: &Git, place: &Place, card: &Card) -> Result<Look> 
     if look.has_tree && !card.half_made {
         let (same, changed) = include::compare(&place.tree(), &card.included);
         look.brought = same;
+        let git = if card.confined { &git.inside(&Enclosure::read_only(world)?) } else { git };
         if let Some(why) = unsaved(git, place, card, &look.brought, &changed)? {
             look.state = State::Dirty(why);
             return Ok(look);

@@ -93,7 +93,7 @@ fn remove_if(
         return Ok(Removal::Kept(look));
     };
     let repository = Repository::known(git, &card.common_dir);
-    remove_tree(&repository.git, place, card, &look)?;
+    remove_tree(&repository.git, place, card)?;
     if let Some(tip) = &look.tip
         && let Some(why) = delete_branch(&repository.git, card, tip, &proof)?
     {
@@ -103,21 +103,15 @@ fn remove_if(
     Ok(Removal::Gone { tip: look.tip, proof })
 }
 
-/// Git itself looks once more whether the tree is clean, unless there is something it knows nothing of.
-fn remove_tree(repository: &Git, place: &Place, card: &Card, look: &Look) -> Result<()> {
+/// Just looked at by us and found clean. Git's own look would go into submodules and obey what they are configured to.
+fn remove_tree(repository: &Git, place: &Place, card: &Card) -> Result<()> {
     let known = card.git_dir.join("HEAD").is_file();
     if !known {
         return Ok(());
     }
     let tree = place.tree();
     let _unlocked = repository.ask(&["worktree".as_ref(), "unlock".as_ref(), tree.as_os_str()])?;
-    let beyond_git = card.half_made || !look.brought.is_empty() || card.git_dir.join("modules").is_dir();
-    let mut words = vec!["worktree".as_ref(), "remove".as_ref()];
-    if beyond_git {
-        words.push("--force".as_ref());
-    }
-    words.push(tree.as_os_str());
-    repository.run(&words)?;
+    repository.run(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_os_str()])?;
     // Ignored files that cannot be deleted are the file system's business; an empty folder is ours.
     let _ = fs::remove_dir(&tree);
     Ok(())

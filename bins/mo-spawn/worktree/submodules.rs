@@ -2,8 +2,9 @@
 //! brought back there, so that no commit of theirs is only in a tree that goes.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use shared::error::{Error, Result};
 use shared::exit::Exit;
@@ -79,7 +80,14 @@ fn listed(git: &Git) -> Result<Vec<Submodule>> {
         Some(Submodule { name: name.clone(), path, commit })
     });
     // A name becomes a part of a path and of a setting.
-    Ok(found.filter(|one| !one.name.split('/').any(|part| part == "..") && !one.name.contains('=')).collect())
+    let is_below = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+    let is_sound = |one: &Submodule| {
+        !one.name.is_empty()
+            && !one.name.contains('=')
+            && is_below(Path::new(&one.name))
+            && is_below(&one.path)
+    };
+    Ok(found.filter(is_sound).collect())
 }
 
 /// Fills the submodules of a new tree. Returns what the user should know.
@@ -147,12 +155,21 @@ pub fn commit(
         commit(&one.git, &inner, &one.git_dir, &inner_homes, branch, message)?;
         commit::all(&one.git, &Status::of(&one.git)?, &[], message)?;
         if one.git.text(&["rev-parse", "HEAD"])? != one.submodule.commit {
-            let into = format!("+HEAD:refs/heads/{branch}");
-            let words = ["fetch".as_ref(), "--quiet".as_ref(), one.git_dir.as_os_str(), into.as_ref()];
-            git.without_tree(&home, &home).run(&words)?;
+            bring_home(&one, &git.outside().without_tree(&home, &home), branch)?;
         }
     }
     Ok(())
+}
+
+/// As a file: git would run in a repository that it fetches from, and a worker may have written to that one.
+fn bring_home(one: &Filled, at_home: &Git, branch: &str) -> Result<()> {
+    let known = format!("^{}", one.submodule.commit);
+    let bundle = one.git.bytes(&["bundle", "create", "--quiet", "-", "HEAD", &known])?;
+    let failed = |error: std::io::Error| Error::io("cannot carry commits to", at_home.directory(), &error);
+    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+    file.write_all(&bundle).map_err(failed)?;
+    let into = format!("+HEAD:refs/heads/{branch}");
+    at_home.run(&["fetch".as_ref(), "--quiet".as_ref(), file.path().as_os_str(), into.as_ref()])
 }
 
 /// Why this tree must stay for its submodules' sake; nothing when all they hold is at home too.

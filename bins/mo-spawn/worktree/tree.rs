@@ -22,6 +22,7 @@ use super::removal::{self, Removal};
 use super::repository::Repository;
 use super::status::Status;
 use super::submodules::{self, Homes};
+use crate::sandbox::{Enclosure, Sandbox};
 
 /// A tree that this process works in: nobody else touches it before this goes.
 #[derive(Debug)]
@@ -89,6 +90,7 @@ impl Worktree {
             base_commit,
             half_made: true,
             created: rfc3339(world.clock.now()),
+            confined: false,
             included: Vec::new(),
         };
         match make(&repository, &git, &place, &mut card) {
@@ -143,6 +145,14 @@ impl Worktree {
             card,
             occupied,
         }
+    }
+
+    /// A worker in this sandbox will work in it: from now on git does no more there than the worker may.
+    pub fn confine(&mut self, sandbox: &Sandbox) -> Result<()> {
+        self.card.confined = true;
+        self.place.write(&self.card)?;
+        self.git = self.git.inside(&Enclosure::of(sandbox));
+        Ok(())
     }
 
     /// The files that differ from the commit it began from, committed or not, without ignored ones and those that
