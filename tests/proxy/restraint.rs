@@ -94,15 +94,21 @@ fn a_storm_is_passed_on_and_never_made_worse() {
 #[test]
 fn a_model_that_fails_is_left_alone_and_one_request_tries_it_again() {
     let failing = Arc::new(AtomicUsize::new(1));
-    let scripted = Arc::clone(&failing);
-    let config =
-        "{\"breaker\": {\"failures\": 3, \"share\": 0.5, \"window_seconds\": 60, \"open_seconds\": 1}}";
-    let (gateway, upstream) = answering(config, move |_| {
-        if scripted.load(Ordering::SeqCst) == 1 { error("500 Internal Server Error", "") } else { ok() }
-    });
-    for _ in 0..3 {
-        assert_eq!(gateway.ask(&messages(BODY)).status, 500);
-    }
+    let after_failures = |pause: u32| {
+        let scripted = Arc::clone(&failing);
+        let config = format!(
+            "{{\"breaker\": {{\"failures\": 3, \"share\": 0.5, \"window_seconds\": 600, \"open_seconds\": {pause}}}}}"
+        );
+        let (gateway, upstream) = answering(&config, move |_| {
+            if scripted.load(Ordering::SeqCst) == 1 { error("500 Internal Server Error", "") } else { ok() }
+        });
+        for _ in 0..3 {
+            assert_eq!(gateway.ask(&messages(BODY)).status, 500);
+        }
+        (gateway, upstream)
+    };
+    // A pause that no test outlasts, and one that each does.
+    let (gateway, upstream) = after_failures(600);
     let refused = gateway.ask(&messages(BODY));
     assert_eq!((refused.status, refused.error().as_str()), (503, "api_error"));
     assert!(refused.field("retry-after").is_some());
@@ -111,6 +117,7 @@ fn a_model_that_fails_is_left_alone_and_one_request_tries_it_again() {
     assert_eq!(gateway.ask(&messages("{\"model\":\"claude-y\"}")).status, 500);
     let bearer = "authorization: Bearer b\r\n";
     assert_eq!(gateway.ask(&request("GET", "/v1/models", bearer, "")).status, 500);
+    let (gateway, _upstream) = after_failures(1);
     failing.store(0, Ordering::SeqCst);
     wait_until("it to be tried again", || gateway.ask(&messages(BODY)).status == 200);
     assert_eq!(gateway.ask(&messages(BODY)).status, 200);
