@@ -119,6 +119,8 @@ fn a_client_that_ignores_what_an_agent_names_is_told() {
             (None, None)
         ]
     );
+    let of_finder = world.command(PROGRAM).args(["audit", "export", "--format", "csv", "--agent", "finder"]);
+    of_finder.run().ok().stdout_has(",finder,mo-explorer,claude-opus-5-5\n");
     let status = world.command(PROGRAM).arg("status").run().ok();
     status.stdout_has("agent finder names mo-explorer; the client asked for claude-opus-5-5, once");
     let log = world.read(".claude-workers/.log/mo-proxy.log");

@@ -22,7 +22,7 @@ pub const FLAGS: &[Flag] = &[
     Flag { long: "since", value: "TIME", about: "from this day (2026-11-01) or time on" },
     Flag { long: "model", value: "M", about: "this model alone, asked for or used" },
     Flag { long: "session", value: "ID", about: "this session alone" },
-    Flag { long: "agent", value: "ID", about: "this subagent alone" },
+    Flag { long: "agent", value: "ID|NAME", about: "this subagent alone, by its id or its agent's name" },
     Flag { long: "role", value: "ROLE", about: "this role alone" },
     Flag { long: "upstream", value: "NAME", about: "this upstream alone" },
     Flag { long: "failed", value: "", about: "only what did not end well" },
@@ -34,7 +34,7 @@ const LAST: usize = 20;
 /// The longest cell.
 const LONGEST: usize = 40;
 /// The columns of a CSV export.
-const COLUMNS: &str = "ts,request_id,session_id,agent_id,role,upstream,worker,model_asked,model_used,status,input,output,cache_creation,cache_read,cost_usd,cost_basis,ttfb_ms,ms,error\n";
+const COLUMNS: &str = "ts,request_id,session_id,agent_id,role,upstream,worker,model_asked,model_used,status,input,output,cache_creation,cache_read,cost_usd,cost_basis,ttfb_ms,ms,error,agent,model_named,model_sent\n";
 
 /// Shows, exports or verifies.
 pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
@@ -173,6 +173,9 @@ fn as_csv(line: &AuditLine) -> String {
         line.ttfb_ms.map(|ms| ms.to_string()),
         Some(line.ms.to_string()),
         line.error.clone(),
+        line.agent.clone(),
+        line.model_named.clone(),
+        line.model_sent.clone(),
     ];
     let cells: Vec<String> = cells.into_iter().map(|cell| quoted(&cell.unwrap_or_default())).collect();
     format!("{}\n", cells.join(","))

@@ -16,7 +16,7 @@ pub struct Query {
     pub model: Option<String>,
     /// A session.
     pub session: Option<String>,
-    /// A subagent.
+    /// A subagent, by its id or its agent's name.
     pub agent: Option<String>,
     /// A role.
     pub role: Option<String>,
@@ -35,7 +35,7 @@ impl Query {
         self.since.as_deref().is_none_or(|since| line.ts.as_str() >= since)
             && (is(&self.model, line.model_asked.as_deref()) || is(&self.model, line.model_used.as_deref()))
             && is(&self.session, line.session_id.as_deref())
-            && is(&self.agent, line.agent_id.as_deref())
+            && (is(&self.agent, line.agent_id.as_deref()) || is(&self.agent, line.agent.as_deref()))
             && is(&self.role, line.role.as_deref())
             && is(&self.provider, Some(&line.provider))
             && (!self.failed || line.status >= 400 || line.error.is_some())
