@@ -1,14 +1,17 @@
 //! Bytes as hexadecimal digits.
 
-const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-
 /// Two small digits a byte.
 pub fn text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
-    for half in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
-        text.extend(DIGITS.get(usize::from(half)));
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
     }
     text
+}
+
+fn digit(half: u8) -> char {
+    char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 })
 }
 
 #[cfg(test)]
