@@ -236,15 +236,15 @@ fn a_call_in_the_background_is_delivered_when_it_ends() {
         &stage,
         &[("CLAUDE_AUTO_BACKGROUND_TASKS", "1"), ("CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS", "1500")],
     );
-    // It ends when the test lets it, and not before.
-    let slowly = "#bash until [ -e open ]; do sleep 0.1; done\n#say delivered late";
+    // It ends when the test lets it, and not before, with words that stand in no prompt.
+    let slowly = "#bash until [ -e open ]; do sleep 0.1; done; echo delivered $((40 + 2))\n#report";
     let call = json!({"title": "slow", "prompt": slowly, "permission_mode": "bypassPermissions"});
     say(&mut session, &format!("#mcp dispatch_task {call}\n#say meanwhile\n#say heard"));
     session.wait_for_stdout("meanwhile");
-    let answered = stage.tool_results().iter().any(|result| result.contains("delivered late"));
+    let answered = stage.tool_results().iter().any(|result| result.contains("delivered 42"));
     assert!(!answered, "the call did not go to the background");
     stage.world.write("open", "");
-    wait_until("the result to reach the model", || stage.manager_read().contains("delivered late"));
+    wait_until("the result to reach the model", || stage.manager_read().contains("delivered 42"));
     session.close_stdin();
     session.wait();
     assert_eq!(stage.record()["status"], "done");
