@@ -46,6 +46,7 @@ pub mod report;
 pub mod role;
 pub mod dispatches;
 pub mod event;
+pub mod proof;
 pub mod control;
 pub mod json_edit;
 pub mod settings;

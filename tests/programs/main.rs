@@ -20,6 +20,7 @@ mod keeper;
 mod key;
 mod key_ending;
 mod name_taken;
+mod orders;
 mod preset;
 mod probe;
 mod roles;

@@ -50,7 +50,7 @@ fn stop(world: &World, path: &Path, record: &Record) -> Result<Status> {
     if let Some(status) = record.status.filter(|status| status.is_final()) {
         return Ok(status);
     }
-    if !ask(world, record) {
+    if !ask(world, record)? {
         signal(record, Signal::TERM);
     }
     if let Some(status) = ended(world, path, PATIENCE)? {
@@ -64,11 +64,15 @@ fn stop(world: &World, path: &Path, record: &Record) -> Result<Status> {
     })
 }
 
-fn ask(world: &World, record: &Record) -> bool {
+/// Whether it was asked and does it. Where it may not be asked, it may not be signalled either.
+fn ask(world: &World, record: &Record) -> Result<bool> {
     let id = DispatchId::parse(&record.id).ok().filter(|_| record.args_mode == "managed");
-    id.is_some_and(|id| {
-        control::ask(&control::socket(&world.env, &id), &Request::Stop).is_ok_and(|answer| answer.ok)
-    })
+    let Some(id) = id else { return Ok(false) };
+    match control::ask(&control::socket(&world.env, &id), &Request::Stop) {
+        Ok(answer) => Ok(answer.ok),
+        Err(error) if error.exit() == Exit::Config => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 /// To mo-spawn, which ends what is below it; to Claude Code where mo-spawn has gone.

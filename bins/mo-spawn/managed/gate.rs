@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use shared::control::{self, Answer, LONGEST_LINE, Request};
 use shared::dispatch_id::DispatchId;
 use shared::env::Env;
 use shared::error::{Error, Result};
+use shared::proof;
 
 use super::inbox::{Input, helper};
 
@@ -35,12 +36,13 @@ impl Door {
         let _ = std::fs::remove_file(&path);
         let listener =
             UnixListener::bind(&path).map_err(|error| Error::io("cannot open the socket", &path, &error))?;
-        let inbox = inbox.clone();
+        proof::sweep(&path);
+        let (inbox, socket) = (inbox.clone(), path.clone());
         helper(move || {
             for stream in listener.incoming().flatten() {
-                let inbox = inbox.clone();
+                let (inbox, socket) = (inbox.clone(), socket.clone());
                 // One that asks slowly keeps nobody else waiting.
-                let _ = helper(move || serve(stream, &inbox));
+                let _ = helper(move || serve(stream, &socket, &inbox));
             }
         })?;
         Ok(Self { path })
@@ -53,15 +55,15 @@ impl Drop for Door {
     }
 }
 
-fn serve(mut stream: UnixStream, inbox: &SyncSender<Input>) {
+fn serve(mut stream: UnixStream, socket: &Path, inbox: &SyncSender<Input>) {
     let _ = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
     let mut line = String::new();
     if BufReader::new((&stream).take(LONGEST_LINE)).read_line(&mut line).is_err() {
         return;
     }
-    let answer = match serde_json::from_str::<Request>(&line) {
+    let answer = match control::admit(socket, &line) {
         Ok(request) => ask(request, inbox),
-        Err(_) => refused("no request that this version understands"),
+        Err(why) => refused(why),
     };
     let Ok(mut line) = serde_json::to_vec(&answer) else { return };
     line.push(b'\n');

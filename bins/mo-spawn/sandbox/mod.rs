@@ -4,6 +4,7 @@
 mod bubblewrap;
 mod confinement;
 mod enclosure;
+mod kept_out;
 mod landlock;
 mod modules;
 mod planted;
@@ -67,6 +68,7 @@ impl Sandbox {
         };
         let wall = walls::choose(world, port.is_some())?;
         let tree = WorkTree::of(&launch.directory)?;
+        kept_out::check(world, &real(&launch.directory)?, tree.is_some())?;
         let mut writable = match &tree {
             Some(tree) => tree.writable()?,
             None => vec![real(&launch.directory)?],
