@@ -2,7 +2,7 @@
 
 use crate::client::{messages, request};
 use crate::gateway::Gateway;
-use crate::upstream::{Upstream, json};
+use crate::upstream::{Then, Upstream, json};
 
 const MIB: usize = 1 << 20;
 
@@ -53,6 +53,33 @@ fn a_head_that_is_too_long_is_refused() {
     let many = "x: y\r\n".repeat(200);
     assert_eq!(gateway.ask(&request("GET", "/v1/models", &many, "")).status, 431);
     assert!(upstream.seen().is_empty());
+}
+
+#[test]
+fn empty_lines_before_a_request_end_soon() {
+    let upstream = Upstream::saying(json("200 OK", "", "{}"));
+    let gateway = Gateway::before(&upstream);
+    let asking = messages("{\"model\":\"claude-x\"}");
+    assert_eq!(gateway.ask(&[b"\r\n\r\n", &asking[..]].concat()).status, 200);
+    // Without a request behind them, too: nobody has to wait for the time to be up.
+    for lines in [3, 1_000] {
+        let answer = gateway.ask("\r\n".repeat(lines).as_bytes());
+        assert_eq!((answer.status, answer.error().as_str()), (400, "invalid_request_error"), "{lines}");
+    }
+    assert_eq!(upstream.seen().len(), 1);
+}
+
+#[test]
+fn an_upstream_that_never_comes_to_its_answer_is_told_as_such() {
+    let upstream = Upstream::start(|_, wire| {
+        // In pieces, and far more than any upstream says on the way.
+        while wire.write_all(&b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".repeat(8)).is_ok() {}
+        Ok(Then::Close)
+    });
+    let gateway = Gateway::before(&upstream);
+    let answer = gateway.ask(&messages("{\"model\":\"claude-x\"}"));
+    assert_eq!((answer.status, answer.error().as_str()), (502, "api_error"));
+    assert!(answer.text().contains("never comes to its answer"), "{}", answer.text());
 }
 
 #[test]

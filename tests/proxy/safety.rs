@@ -35,6 +35,47 @@ fn a_web_page_gets_nothing() {
 }
 
 #[test]
+fn what_is_written_oddly_or_twice_opens_no_door_to_a_web_page() {
+    let upstream = Upstream::saying(json("200 OK", "", "{}"));
+    let gateway = Gateway::before(&upstream);
+    let own = format!("Host: {0}\r\nOrigin: http://{0}\r\n", gateway.address);
+    let with = |fields: &[u8], kind: &str| {
+        let rest = format!("Content-Type: {kind}\r\nContent-Length: 20\r\n\r\n{{\"model\":\"claude-x\"}}");
+        gateway.ask(&[b"POST /v1/messages HTTP/1.1\r\n", fields, rest.as_bytes()].concat()).status
+    };
+    let json = "application/json";
+    assert_eq!(with(b"Host: evil\xff.example\r\n", json), 421);
+    assert_eq!(with(b"Host: localhost\xff\r\n", json), 421);
+    assert_eq!(with(b"Host: evil@127.0.0.1\r\n", json), 421);
+    for origins in ["Origin: http://evil.example\r\n", "Origin: \r\n", "ORIGIN: null\r\n"] {
+        assert_eq!(with(format!("{own}{origins}").as_bytes(), json), 403, "{origins}");
+    }
+    for site in ["cross-site", "same-site", "Same-Origin", "", "none\r\nSec-Fetch-Site: cross-site"] {
+        assert_eq!(
+            with(format!("Host: localhost\r\nSec-Fetch-Site: {site}\r\n").as_bytes(), json),
+            403,
+            "{site}"
+        );
+    }
+    // What a browser sends along by itself does not make a form a client's request.
+    for credential in ["Cookie: a=b", "Authorization: Basic YTpi", "Authorization: Negotiate x"] {
+        let fields = format!("Host: localhost\r\n{credential}\r\n");
+        assert_eq!(with(fields.as_bytes(), "text/plain"), 415, "{credential}");
+        assert_eq!(with((fields + "Content-Type: application/json\r\n").as_bytes(), "text/plain"), 415);
+    }
+    assert!(upstream.seen().is_empty(), "{:?}", upstream.seen());
+    for fields in [
+        "Sec-Fetch-Site: same-origin\r\n",
+        "Sec-Fetch-Site: none\r\n",
+        "Sec-Fetch-Mode: cors\r\n",
+        "Cookie: a=b\r\n",
+    ] {
+        assert_eq!(with(format!("{own}{fields}").as_bytes(), json), 200, "{fields}");
+    }
+    assert_eq!(with(b"Host: localhost\r\nAuthorization: Bearer b\r\n", "text/plain"), 200);
+}
+
+#[test]
 fn an_instance_proves_that_it_holds_the_token_and_gives_nothing_of_it_away() {
     let upstream = Upstream::saying(json("200 OK", "", "{}"));
     let gateway = Gateway::before(&upstream);

@@ -65,16 +65,20 @@ async fn next(line: &mut Line, gateway: &Gateway) -> Next {
 }
 
 async fn head(line: &mut Line, gateway: &Gateway) -> Next {
+    let mut seen = 0;
     loop {
-        let (status, what) = match Head::parse(line.inbox()) {
+        let (status, what) = match Head::parse(line.inbox(), seen) {
             Ok(Some((head, length))) => {
                 line.used(length);
                 return Next::Request(Box::new(head));
             }
-            Ok(None) => match line.fill().await {
-                Ok(1..) => continue,
-                _ => return Next::Over,
-            },
+            Ok(None) => {
+                seen = line.inbox().len();
+                match line.fill().await {
+                    Ok(1..) => continue,
+                    _ => return Next::Over,
+                }
+            }
             Err(Refusal::TooLong) => (431, "the request's head is too long"),
             Err(Refusal::Malformed(what)) => (400, what),
         };

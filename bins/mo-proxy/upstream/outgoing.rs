@@ -11,6 +11,9 @@ use crate::wire::status_line::Status;
 /// A used connection that ends this soon after the request was closed before it was read.
 const STALE: Duration = Duration::from_millis(250);
 
+/// So many words on the way (100, 103) come before an answer at most.
+const MOST_WORDS: u32 = 32;
+
 /// A request that can go to one place only.
 pub struct Outgoing {
     pool: Arc<Pool>,
@@ -82,10 +85,12 @@ impl Sent {
 
     /// Waits for the head of the answer.
     pub async fn status(&mut self) -> Result<Status, Failure> {
+        let (mut seen, mut words) = (0, 0);
         loop {
-            match Status::parse(self.line.inbox(), self.to_head) {
+            match Status::parse(self.line.inbox(), self.to_head, seen) {
                 Ok(Some((status, length))) => {
                     self.line.used(length);
+                    seen = 0;
                     // Only a word on the way: the answer follows.
                     if status.code() >= 200 {
                         return Ok(status);
@@ -96,9 +101,16 @@ impl Sent {
                             format!("{} changes the protocol", self.place()),
                         ));
                     }
+                    words += 1;
+                    if words > MOST_WORDS {
+                        return Err(Failure::new(
+                            Stage::Sent,
+                            format!("{} never comes to its answer", self.place()),
+                        ));
+                    }
                     continue;
                 }
-                Ok(None) => {}
+                Ok(None) => seen = self.line.inbox().len(),
                 Err(_) => {
                     return Err(Failure::new(
                         Stage::Sent,

@@ -55,7 +55,7 @@ fn head(credential: &str) -> Head {
          anthropic-beta: {LOGIN}, fine\r\nx-claude-code-session-id: {LOGIN}\r\nX-Custom: {LOGIN}\r\n\
          x-mo-token: {LOGIN}-token\r\ncontent-length: 2\r\n\r\n"
     );
-    Head::parse(text.as_bytes()).unwrap().unwrap().0
+    Head::parse(text.as_bytes(), 0).unwrap().unwrap().0
 }
 
 proptest! {

@@ -10,7 +10,7 @@ type Told = (Vec<u8>, Vec<u8>, Kind);
 /// Never a panic; what is taken has one meaning: it is read alike in whatever pieces it comes and whatever follows, and
 /// written anew it is read as before.
 pub fn check(bytes: &[u8]) {
-    let Ok(Some((head, length))) = Head::parse(bytes) else { return };
+    let Ok(Some((head, length))) = Head::parse(bytes, 0) else { return };
     let raw = bytes.get(..length).expect("no more than there is");
     assert!(length <= LONGEST + 64, "{length}");
     assert!(head.target().starts_with('/') && !head.method().is_empty(), "{head:?}");
@@ -20,13 +20,13 @@ pub fn check(bytes: &[u8]) {
     );
     // It is whole with its last byte and not before, and what follows is another's.
     for end in (0..length).rev().take(64) {
-        assert!(!matches!(Head::parse(&raw[..end]), Ok(Some(_))), "it ends at {end} already");
+        assert!(!matches!(Head::parse(&raw[..end], 0), Ok(Some(_))), "it ends at {end} already");
     }
-    let (alone, same) = Head::parse(raw).ok().flatten().expect("the same without what follows");
+    let (alone, same) = Head::parse(raw, 0).ok().flatten().expect("the same without what follows");
     assert_eq!((same, told(&alone)), (length, told(&head)));
     one_meaning(&head);
     let again = written(&head);
-    let (read, all) = Head::parse(&again).ok().flatten().expect("what was written is read");
+    let (read, all) = Head::parse(&again, 0).ok().flatten().expect("what was written is read");
     assert_eq!(all, again.len());
     assert_eq!(
         (read.method(), read.target(), read.framing()),

@@ -10,6 +10,8 @@ use crate::upstream::anthropic::Seal;
 pub const LONGEST: usize = 64 << 10;
 /// The most fields.
 const MOST_FIELDS: usize = 128;
+/// The most bytes of empty lines before a request: two lines.
+const LEAD: usize = 4;
 
 /// Why a head is refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,12 +35,19 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads a head from the front of the inbox, once it is there whole, and says how long it was.
-    pub fn parse(inbox: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
-        // Empty lines before a request are tolerated, as the standard asks.
-        let lead = inbox.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    /// Reads a head from the front of the inbox, once it is there whole, and says how long it was. `seen`: so much of
+    /// the inbox was there before, and held no whole head: its end is not looked for again.
+    pub fn parse(inbox: &[u8], seen: usize) -> Result<Option<(Self, usize)>, Refusal> {
+        // Empty lines before a request are tolerated, as the standard asks; for ever they are no request.
+        let lead = inbox.iter().take(LEAD + 1).take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        if lead > LEAD {
+            return Err(Refusal::Malformed("too many empty lines stand before the request"));
+        }
         let inbox = inbox.get(lead..).unwrap_or_default();
-        let Some(end) = memchr::memmem::find(inbox, b"\r\n\r\n") else {
+        // The end may have begun in what was there.
+        let from = seen.saturating_sub(lead + 3).min(inbox.len());
+        let found = memchr::memmem::find(inbox.get(from..).unwrap_or_default(), b"\r\n\r\n");
+        let Some(end) = found.map(|at| from + at) else {
             return if inbox.len() > LONGEST { Err(Refusal::TooLong) } else { Ok(None) };
         };
         if end > LONGEST {
@@ -204,9 +213,22 @@ impl Head {
         self.fields().filter(|(own, _, _)| own.eq_ignore_ascii_case(name.as_bytes())).count() > 1
     }
 
-    /// Whether the client brings a credential of its own.
-    pub fn has_credential(&self) -> bool {
-        self.fields.iter().any(|field| field.kind == Kind::Credential)
+    /// All fields of this name, unless it is a credential.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let own = self.fields().filter(move |(own, _, _)| own.eq_ignore_ascii_case(name.as_bytes()));
+        own.map(|(_, value, _)| value)
+    }
+
+    /// Whether the client brings a credential of its own: a key or a bearer's token. A cookie, or a login in the schemes
+    /// that browsers know, is none: those come along with what any page sends.
+    pub fn has_credential_of_its_own(&self) -> bool {
+        let mut credentials = self.fields.iter().filter(|field| field.kind == Kind::Credential);
+        credentials.any(|field| {
+            let (name, value) = (field.name.of_bytes(&self.raw), field.value.of_bytes(&self.raw));
+            let is_bearer = value.get(..7).is_some_and(|start| start.eq_ignore_ascii_case(b"bearer "));
+            name.eq_ignore_ascii_case(b"x-api-key")
+                || (name.eq_ignore_ascii_case(b"authorization") && is_bearer)
+        })
     }
 
     /// All fields in their order, but the credentials.
@@ -235,7 +257,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn parse(text: &[u8]) -> Result<Option<(Head, usize)>, Refusal> {
-        Head::parse(text)
+        Head::parse(text, 0)
     }
 
     #[test]
@@ -243,12 +265,29 @@ mod tests {
         let text = b"GET / HTTP/1.1\r\nHost: h\r\nAUTHORIZATION: Bearer b\r\nX-Api-Key: k\r\ncookie: c\r\nA: b\r\n\r\n";
         let (head, length) = parse(text).unwrap().unwrap();
         assert_eq!(length, text.len());
-        assert!(head.has_credential());
+        assert!(head.has_credential_of_its_own());
         for name in ["authorization", "x-api-key", "cookie"] {
             assert_eq!(head.get(name), None, "{name}");
         }
         assert_eq!(head.get("a"), Some(&b"b"[..]));
         assert!(!format!("{head:?}").contains('b'));
+    }
+
+    #[test]
+    fn what_a_browser_sends_by_itself_is_no_credential_of_ones_own() {
+        for (field, is) in [
+            ("Authorization: bearer b", true),
+            ("x-api-key: k", true),
+            ("Cookie: a=b", false),
+            ("Authorization: Basic YTpi", false),
+            ("Authorization: Negotiate x", false),
+            ("Authorization: Bearer", false),
+            ("X: y", false),
+        ] {
+            let text = format!("GET / HTTP/1.1\r\nHost: h\r\n{field}\r\n\r\n");
+            let (head, _) = parse(text.as_bytes()).unwrap().unwrap();
+            assert_eq!(head.has_credential_of_its_own(), is, "{field}");
+        }
     }
 
     #[test]
@@ -258,6 +297,32 @@ mod tests {
         let kinds: Vec<Kind> = head.fields().map(|(_, _, kind)| kind).collect();
         assert_eq!(kinds, [Kind::Host, Kind::Connection, Kind::Hop, Kind::Plain]);
         assert!(!head.keep_alive());
+    }
+
+    #[test]
+    fn empty_lines_before_a_request_are_few() {
+        let with = |lead: &str| {
+            parse(format!("{lead}GET / HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes()).map(|read| read.is_some())
+        };
+        assert_eq!((with("\r\n"), with("\r\n\r\n")), (Ok(true), Ok(true)));
+        assert!(with("\r\n\r\n\r\n").is_err());
+        // Also before anything else has come.
+        assert!(parse(b"\r\n\r\n").unwrap().is_none() && parse(b"\r\n\r\n\r").is_err());
+    }
+
+    #[test]
+    fn a_head_that_comes_in_pieces_is_read_when_it_is_whole_and_no_byte_twice() {
+        let text = b"\r\nGET / HTTP/1.1\r\nHost: h\r\nX: \r\n\r\nGET /next";
+        let whole = text.len() - b"GET /next".len();
+        for seen in 0..whole {
+            assert!(parse(&text[..seen]).unwrap().is_none());
+            for here in [whole, text.len()] {
+                let (_, length) = Head::parse(&text[..here], seen).unwrap().unwrap();
+                assert_eq!(length, whole, "{seen} of {here}");
+            }
+        }
+        // What was seen is not looked at again: an end that stands there is not found.
+        assert!(Head::parse(&text[..whole], whole + 3).unwrap().is_none());
     }
 
     proptest! {

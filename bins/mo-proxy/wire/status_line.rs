@@ -26,8 +26,15 @@ pub struct Status {
 
 impl Status {
     /// Reads a head from the front of the inbox, once it is there whole, and says how long it was.
-    /// `to_head`: the answer to a HEAD has no body, whatever it says.
-    pub fn parse(inbox: &[u8], to_head: bool) -> Result<Option<(Self, usize)>, Malformed> {
+    /// `to_head`: the answer to a HEAD has no body, whatever it says. `seen`: so much of the inbox was there before, and
+    /// held no whole head: nothing is read before one can have ended in what has come.
+    pub fn parse(inbox: &[u8], to_head: bool, seen: usize) -> Result<Option<(Self, usize)>, Malformed> {
+        let new = inbox.get(seen.saturating_sub(3).min(inbox.len())..).unwrap_or_default();
+        let may_end = memchr::memchr_iter(b'\n', new)
+            .any(|at| matches!(new.get(at + 1..), Some([b'\n', ..] | [b'\r', b'\n', ..])));
+        if seen > 0 && !may_end {
+            return if inbox.len() <= LONGEST { Ok(None) } else { Err(Malformed) };
+        }
         let mut slots = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut response = httparse::Response::new(&mut slots);
         let length = match response.parse(inbox) {
@@ -137,4 +144,34 @@ fn decide(
         (None, None) => Framing::Close,
     };
     Ok((framing, keep_alive && framing != Framing::Close))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answers_head_that_comes_in_pieces_is_read_when_it_is_whole() {
+        for text in
+            ["HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "HTTP/1.1 200 OK\nA: b\n\n", "HTTP/1.1 204 No\r\n\r\n"]
+        {
+            let whole = text.len();
+            let text = format!("{text}{{\"a\":1}}");
+            for seen in 0..whole {
+                assert!(Status::parse(&text.as_bytes()[..seen], false, 0).unwrap().is_none(), "{seen}");
+                for here in [whole, text.len()] {
+                    let (_, length) = Status::parse(&text.as_bytes()[..here], false, seen).unwrap().unwrap();
+                    assert_eq!(length, whole, "{seen} of {here} of {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_head_without_an_end_is_given_up_in_whatever_pieces_it_comes() {
+        let long = format!("HTTP/1.1 200 OK\r\nA: {}", "b".repeat(LONGEST));
+        assert!(Status::parse(long.as_bytes(), false, 0).is_err());
+        assert!(Status::parse(long.as_bytes(), false, long.len() - 1).is_err());
+        assert!(Status::parse(&long.as_bytes()[..LONGEST], false, LONGEST - 1).unwrap().is_none());
+    }
 }
