@@ -8,6 +8,7 @@ use shared::world::World;
 
 use super::card::{Card, Place};
 use super::git::Git;
+use super::hidden;
 use super::include;
 use super::occupant;
 use super::proof::{self, Proof};
@@ -101,6 +102,13 @@ pub fn at(world: &World, git: &Git, place: &Place, card: &Card) -> Result<Look> 
         }
     }
     look.state = committed(&repository.git, git, card, &own, look.tip.as_deref())?;
+    // The whole tree is walked for that: only where it would go.
+    if look.has_tree && !card.half_made && look.state.proof().is_some() {
+        let inside = git.within(&place.tree(), &card.git_dir, &card.common_dir);
+        if let Some(why) = submodules::beside(&inside, &place.tree(), &card.git_dir)? {
+            look.state = State::Dirty(why);
+        }
+    }
     Ok(look)
 }
 
@@ -139,6 +147,9 @@ fn unsaved(
     if let Some(first) = open.first() {
         let more = if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
         return Ok(Some(format!("not committed: {}{more}", first.path.display())));
+    }
+    if let Some(path) = hidden::changed(&inside)? {
+        return Ok(Some(format!("not committed, and git was told not to look at it: {}", path.display())));
     }
     if let Some(first) = changed.first() {
         return Ok(Some(format!("changed since it was brought along: {}", first.display())));

@@ -5,6 +5,7 @@ mod card;
 mod changes;
 mod commit;
 mod git;
+mod hidden;
 mod include;
 pub mod listing;
 mod look;

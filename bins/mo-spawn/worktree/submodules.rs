@@ -12,6 +12,7 @@ use shared::exit::Exit;
 use super::card::Card;
 use super::commit;
 use super::git::{self, Git};
+use super::hidden;
 use super::message::Message;
 use super::status::Status;
 
@@ -179,6 +180,17 @@ pub fn in_the_way(git: &Git, tree: &Path, git_dir: &Path, homes: &Homes) -> Resu
         if !Status::of(&one.git)?.entries.is_empty() {
             return Ok(Some(format!("submodule {shown} holds changes that are not committed")));
         }
+        let inner = tree.join(&one.submodule.path);
+        if let Some(path) = hidden::changed(&one.git)? {
+            let path = one.submodule.path.join(path);
+            return Ok(Some(format!(
+                "not committed, and git was told not to look at it: {}",
+                path.display()
+            )));
+        }
+        if let Some(why) = beside(&one.git, &inner, &one.git_dir)? {
+            return Ok(Some(format!("in submodule {shown}: {why}")));
+        }
         let Some(home) = homes.home(&one.submodule) else {
             return Ok(Some(format!("submodule {shown} is nowhere else")));
         };
@@ -196,10 +208,21 @@ pub fn in_the_way(git: &Git, tree: &Path, git_dir: &Path, homes: &Homes) -> Resu
                 return Ok(Some(format!("submodule {shown} holds a commit that is nowhere else")));
             }
         }
-        let (inner, inner_homes) = (tree.join(&one.submodule.path), homes.inner(&one.submodule, &home));
+        let inner_homes = homes.inner(&one.submodule, &home);
         if let Some(why) = in_the_way(&one.git, &inner, &one.git_dir, &inner_homes)? {
             return Ok(Some(why));
         }
     }
     Ok(None)
+}
+
+/// Why this tree must stay for the sake of a repository that is none of its submodules', in it or in its git directory.
+pub fn beside(git: &Git, tree: &Path, git_dir: &Path) -> Result<Option<String>> {
+    let filled = filled(git, tree, git_dir)?;
+    let inner: Vec<_> = filled.iter().map(|one| tree.join(&one.submodule.path)).collect();
+    let own: Vec<_> = filled.into_iter().map(|one| one.git_dir).collect();
+    Ok(match hidden::repository(git, tree, &inner)? {
+        None => hidden::repository(git, &git_dir.join("modules"), &own)?,
+        found => found,
+    })
 }

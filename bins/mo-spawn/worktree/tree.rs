@@ -17,6 +17,7 @@ use super::changes;
 use super::commit;
 use super::git::Git;
 use super::include;
+use super::look::{Look, State};
 use super::message::Message;
 use super::removal::{self, Removal};
 use super::repository::Repository;
@@ -204,6 +205,7 @@ impl Worktree {
         let plain = Git::find(world, &self.common_dir)?;
         match removal::remove_empty(world, &plain, &self.place, &self.card, &self.occupied)? {
             Removal::Gone { .. } => Ok(Left::Removed),
+            Removal::Kept(Look { state: State::Dirty(_), .. }) => Ok(Left::Uncommitted),
             Removal::Kept(_) => {
                 let (brought, _) = include::compare(&self.path, &self.card.included);
                 let open = Status::of(git)?.without(&brought).next().is_some();

@@ -1,6 +1,7 @@
 //! Trees of real repositories, made by the real git, each in a home of its own.
 
 mod brought;
+mod hidden;
 mod kept;
 mod made;
 mod saved;

@@ -1,6 +1,7 @@
 //! Repositories with submodules: filled without a network, committed, and never lost with their tree.
 
 use std::fs;
+use std::path::Path;
 
 use super::{Scene, message, put};
 use crate::worktree::Left;
@@ -65,6 +66,39 @@ fn what_only_the_trees_submodule_holds_keeps_the_tree() {
         }
         assert_ne!(tree.leave(&scene.world).unwrap(), Left::Removed);
         assert!(inner.join("s").exists());
+    }
+}
+
+#[test]
+fn what_git_does_not_tell_of_a_submodule_keeps_the_tree() {
+    let hide: &[fn(&Scene, &Path)] = &[
+        |scene, inner| {
+            scene.git_at(inner, &["update-index", "--assume-unchanged", "s"]);
+            put(&inner.join("s"), "changed\n");
+        },
+        |scene, inner| {
+            let exclude = scene.git_at(inner, &["rev-parse", "--git-path", "info/exclude"]);
+            put(&inner.join(exclude), "built/\n");
+            fs::create_dir(inner.join("built")).unwrap();
+            scene.git_at(&inner.join("built"), &["init", "-q"]);
+        },
+        // What is no submodule any more has still its repository beside the tree's.
+        |scene, inner| {
+            let tree = inner.ancestors().nth(2).unwrap();
+            scene.git_at(inner, &["commit", "-q", "--allow-empty", "-m", "nowhere else"]);
+            scene.git_at(tree, &["rm", "-qf", "lib/su b"]);
+            scene.git_at(tree, &["commit", "-qm", "without it"]);
+            scene.git(&["merge", "-q", &scene.git_at(tree, &["rev-parse", "HEAD"])]);
+        },
+    ];
+    for hide in hide {
+        let scene = scene();
+        let tree = scene.create();
+        let path = tree.path.clone();
+        hide(&scene, &path.join("lib/su b"));
+        assert_eq!(scene.git_at(&path, &["status", "--short"]), "");
+        assert_eq!(tree.leave(&scene.world).unwrap(), Left::Uncommitted);
+        assert!(path.exists());
     }
 }
 
