@@ -30,8 +30,9 @@ fn leads_to(location: Option<&[u8]>) -> String {
     let lower = text.get(..8).unwrap_or(&text).to_ascii_lowercase();
     let scheme = ["https://", "http://", "//"].into_iter().find(|scheme| lower.starts_with(scheme));
     let Some(scheme) = scheme else {
-        return if lower.contains(':') { "to what is no host" } else { "to another path of its own" }
-            .to_owned();
+        // A scheme ends before anything of a path, however long its name is.
+        let has_scheme = text.split(['/', '?', '#']).next().is_some_and(|first| first.contains(':'));
+        return if has_scheme { "to what is no host" } else { "to another path of its own" }.to_owned();
     };
     let rest = text.get(scheme.len()..).unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
