@@ -38,9 +38,15 @@ fn an_upstream_that_answers_as_another_model_is_told() {
     world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
     hire(&world, "glm", &glm.url(), "glm-5.2", "0123456789abcdef.half_XYZW");
     let gateway = Gateway::start(world);
-    for model in ["claude-x", "glm-5.2", "glm-5.2"] {
+    for (model, answers_as) in
+        [("claude-x", "claude-x-20260101"), ("glm-5.2", "glm-4.7-flash"), ("mo-glm", "glm-4.7-flash")]
+    {
         let asked = asking(&gateway.token, "", &format!("{{\"model\":\"{model}\",\"messages\":[]}}"));
-        assert_eq!(gateway.ask(&asked).status, 200);
+        let answer = gateway.ask(&asked);
+        // The name that the upstream gave itself is never rewritten.
+        assert_eq!((answer.status, &answer.json()["model"]), (200, &answers_as.into()));
+        let told = (model == "mo-glm").then_some("glm-5.2");
+        assert_eq!(answer.field("x-mo-model"), told, "{}", answer.head);
     }
     let lines = audit(&gateway.world, 3);
     // A date behind the name makes no other model.
