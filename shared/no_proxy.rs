@@ -24,9 +24,15 @@ pub fn for_loopback(env: &Env) -> Vec<(&'static str, String)> {
     if !PROXIES.iter().any(|name| given(name).is_some()) {
         return Vec::new();
     }
+    past_any(env).collect()
+}
+
+/// The same whether a proxy is named or not: one may be named later.
+pub fn past_any(env: &Env) -> impl Iterator<Item = (&'static str, String)> {
+    let given = |name: &str| env.text(name).filter(|value| !value.trim().is_empty());
     let [large, small] = LISTS.map(given);
-    let lists = [large.or(small), small.or(large)];
-    LISTS.into_iter().zip(lists).map(|(name, list)| (name, with_loopback(list.unwrap_or_default()))).collect()
+    let lists = [large.or(small), small.or(large)].map(|list| with_loopback(list.unwrap_or_default()));
+    LISTS.into_iter().zip(lists)
 }
 
 fn with_loopback(list: &str) -> String {

@@ -1,7 +1,9 @@
 //! The settings files of a project, which Claude Code lets overrule the environment that it was started in: a cloned
-//! repository could send the requests of a session, and its key with them, elsewhere.
+//! repository could send the requests of a session, and its key with them, elsewhere. It takes them from the directory
+//! and, by its local ones, from the repository's top; of a linked work tree that is the main checkout (2.1.332).
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -26,13 +28,28 @@ pub struct ProjectSettings {
 }
 
 impl ProjectSettings {
-    /// Those that a client with these arguments reads in this directory.
-    pub fn of(directory: &Path, arguments: &[OsString]) -> Vec<Self> {
+    /// Those that a client with these arguments may read in this directory: there, above it up to the repository's top,
+    /// and at the top of the main checkout. `own` is the user's configuration: its `settings.json` is no project's,
+    /// unless the client runs in the directory around it.
+    pub fn of(directory: &Path, arguments: &[OsString], own: Option<&Path>) -> Vec<Self> {
         let read = sources(arguments);
         let is_read =
             |source: &str| read.as_ref().is_none_or(|read| read.split(',').any(|one| one.trim() == source));
-        let files = SOURCES.into_iter().filter(|(source, _)| is_read(source));
-        files.filter_map(|(_, name)| Self::read(directory.join(".claude").join(name))).collect()
+        let names: Vec<&str> =
+            SOURCES.into_iter().filter(|(source, _)| is_read(source)).map(|(_, name)| name).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let own = own.and_then(|own| fs::canonicalize(own).ok());
+        let (levels, mut found) = levels(directory);
+        for (number, level) in levels.iter().enumerate() {
+            let folder = level.join(".claude");
+            let is_own = || own.is_some() && fs::canonicalize(&folder).ok() == own;
+            let of_user = number > 0 && is_own();
+            let files = names.iter().filter(|name| !of_user || **name != "settings.json");
+            found.extend(files.filter_map(|name| Self::read(folder.join(name))));
+        }
+        found
     }
 
     /// The file; nothing where there is none. What only we cannot read (too large, a pair of letters that is none)
@@ -68,6 +85,52 @@ impl ProjectSettings {
     }
 }
 
+/// Where settings may lie, the directory itself first, and what could not be followed. Without a repository nothing
+/// above the directory is read.
+fn levels(directory: &Path) -> (Vec<PathBuf>, Vec<ProjectSettings>) {
+    let real = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let mut levels = Vec::new();
+    for level in real.ancestors() {
+        levels.push(level.to_owned());
+        let git = level.join(".git");
+        // For the client a directory or a file is a repository, whatever it holds; a pipe or a lost link is not.
+        let Some(kind) = fs::metadata(&git).ok().map(|meta| (meta.is_dir(), meta.is_file())) else {
+            continue;
+        };
+        let followed = match kind {
+            (true, _) => main_checkouts(&git),
+            (_, true) => targets(&git, "gitdir:", level)
+                .and_then(|all| all.iter().map(|git_dir| main_checkouts(git_dir)).collect::<Option<Vec<_>>>())
+                .map(|tops| tops.concat()),
+            _ => continue,
+        };
+        let Some(tops) = followed else {
+            return (levels, vec![ProjectSettings { path: git, env: None }]);
+        };
+        levels.extend(tops);
+        return (levels, Vec::new());
+    }
+    (vec![real], Vec::new())
+}
+
+/// The top of the checkout that this git directory is linked to; nothing where that cannot be told.
+fn main_checkouts(git_dir: &Path) -> Option<Vec<PathBuf>> {
+    let common = targets(&git_dir.join("commondir"), "", git_dir)?;
+    let tops = common.iter().filter_map(|common| fs::canonicalize(common).ok()?.parent().map(Path::to_owned));
+    Some(tops.collect())
+}
+
+/// The paths that this file of git's may name, from this directory: all of it, or its first line. Nothing where only
+/// others can read it.
+fn targets(file: &Path, word: &str, from: &Path) -> Option<Vec<PathBuf>> {
+    let Some(bytes) = file::read_if_there(file, file::JSON_CAP).ok()? else { return Some(Vec::new()) };
+    let text = String::from_utf8_lossy(&bytes);
+    let Some(named) = text.trim().strip_prefix(word) else { return Some(Vec::new()) };
+    let whole = named.trim();
+    let first = whole.lines().next().unwrap_or_default().trim();
+    Some([whole, first].into_iter().filter(|path| !path.is_empty()).map(|path| from.join(path)).collect())
+}
+
 /// Which settings the arguments ask for; nothing when all are read.
 fn sources(arguments: &[OsString]) -> Option<String> {
     let mut words = arguments.iter().map(|word| word.to_string_lossy());
@@ -92,7 +155,7 @@ mod tests {
         std::fs::create_dir(project.path().join(".claude")).unwrap();
         std::fs::write(project.path().join(".claude/settings.local.json"), settings).unwrap();
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let found = ProjectSettings::of(project.path(), &arguments);
+        let found = ProjectSettings::of(project.path(), &arguments, None);
         found.iter().find_map(|one| one.leading(|name, _| name.starts_with("ANTHROPIC_")))
     }
 
@@ -122,5 +185,56 @@ mod tests {
         large.resize(usize::try_from(file::JSON_CAP).unwrap() + 1, b'x');
         large.extend(b"\"}");
         assert_eq!(told(&large, &[]).as_deref(), Some("sets what cannot be read"));
+    }
+
+    #[test]
+    fn the_top_of_the_repository_and_of_the_main_checkout_are_looked_at() {
+        let world = tempfile::tempdir().unwrap();
+        let at = |path: &str| world.path().join(path);
+        let put = |path: &str, text: &str| {
+            std::fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+            std::fs::write(at(path), text).unwrap();
+        };
+        let found = |directory: &str| {
+            let found = ProjectSettings::of(&at(directory), &[], Some(&at("home/.claude")));
+            let mut found: Vec<String> = found.iter().map(|one| one.path.display().to_string()).collect();
+            let top = format!("{}/", std::fs::canonicalize(world.path()).unwrap().display());
+            found.iter_mut().for_each(|path| *path = path.replace(&top, ""));
+            found.dedup();
+            found
+        };
+        put("main/.claude/settings.local.json", "{}");
+        put("main/a/b/file", "");
+        assert!(found("main/a/b").is_empty(), "without a repository nothing above is read");
+        put("main/.git/HEAD", "");
+        let local = "main/.claude/settings.local.json";
+        assert_eq!(found("main/a/b"), [local]);
+        put("main/a/.claude/settings.json", "{}");
+        assert_eq!(found("main/a/b"), ["main/a/.claude/settings.json", local]);
+        // A lost link is no repository to the client, and hides none.
+        std::os::unix::fs::symlink("/nowhere", at("main/a/.git")).unwrap();
+        assert_eq!(found("main/a/b").len(), 2);
+        put("above/.claude/settings.local.json", "{}");
+        put("above/own/.git/HEAD", "");
+        assert!(found("above/own").is_empty());
+        // A linked work tree, as git writes it; and one that says more than git would.
+        put("main/.git/worktrees/tree/commondir", "../..\n");
+        let git_dir = at("main/.git/worktrees/tree").display().to_string();
+        put("tree/sub/file", "");
+        put("tree/.git", &format!("gitdir: {git_dir}\n"));
+        assert_eq!(found("tree/sub"), [local]);
+        put("tree/.git", &format!("gitdir: {git_dir}\nmore\n"));
+        assert_eq!(found("tree/sub"), [local]);
+        put(
+            "tree/.git",
+            &format!("gitdir: {git_dir}{}", " ".repeat(usize::try_from(file::JSON_CAP).unwrap())),
+        );
+        assert_eq!(found("tree/sub"), ["tree/.git"], "what cannot be followed is told");
+        // The user's own settings are no project's.
+        put("home/.claude/settings.json", "{}");
+        put("home/.git/HEAD", "");
+        put("home/work/file", "");
+        assert!(found("home/work").is_empty());
+        assert_eq!(found("home"), ["home/.claude/settings.json"]);
     }
 }

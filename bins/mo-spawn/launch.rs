@@ -84,10 +84,7 @@ impl Launch {
                 foreign_agents: foreign::is_named(&worker, directory, &options.claude),
             },
         );
-        if is_session && (worker.base_url().is_some() || worker.is_account()) {
-            redirect::refuse(&program, directory, &env, &options.claude, !worker.is_account())?;
-        }
-        Ok(Self {
+        let launch = Self {
             arguments: arguments(&worker, &asked, session.as_deref(), &options.claude),
             title: options.title.clone(),
             keep_background: options.keep_background,
@@ -99,7 +96,9 @@ impl Launch {
             asked,
             dispatch,
             session,
-        })
+        };
+        redirect::refuse(world, &launch)?;
+        Ok(launch)
     }
 }
 

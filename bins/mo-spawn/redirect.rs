@@ -1,7 +1,7 @@
 //! A project whose own settings would send the worker elsewhere. Current clients ignore such settings because of a
 //! switch in the worker's environment (`child_env`); before one that does not know the switch nothing is started.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,23 +10,33 @@ use shared::claude::{self, MANAGED_BY_HOST};
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::project_settings::{ProjectSettings, WITHOUT};
+use shared::world::World;
 
-/// Refuses the run where this client would follow the project. `switch`: whether the worker has the switch at all; an
+use crate::launch::Launch;
+use crate::sitting::Sitting;
+
+/// Refuses a session in a directory whose project would lead it elsewhere. To be asked again where the directory
+/// becomes another one.
+pub fn refuse(world: &World, launch: &Launch) -> Result<()> {
+    let worker = &launch.worker;
+    if launch.asked.sitting == Sitting::None || !(worker.base_url().is_some() || worker.is_account()) {
+        return Ok(());
+    }
+    let own = world.paths.claude_config().ok();
+    let settings = ProjectSettings::of(&launch.directory, &launch.arguments, own.as_deref());
+    follows(&launch.program, settings, &launch.env, !worker.is_account())
+}
+
+/// Refuses where this client would follow one of these. `switch`: whether the worker has the switch at all; an
 /// account has not, because it would keep its own login from the client.
-pub fn refuse(
-    program: &Path,
-    directory: &Path,
-    env: &ChildEnv,
-    arguments: &[OsString],
-    switch: bool,
-) -> Result<()> {
+fn follows(program: &Path, all: Vec<ProjectSettings>, env: &ChildEnv, switch: bool) -> Result<()> {
     let same = |name: &str, value: &Value| {
         let own = env.variables().find(|(own, _)| *own == OsStr::new(name));
         own.is_some_and(|(_, own)| value.as_str().is_some_and(|value| own == OsStr::new(value)))
     };
     // Which of Anthropic's models an account works with is no detour.
     let matters = |name: &str| switch || !name.contains("MODEL");
-    for settings in ProjectSettings::of(directory, arguments) {
+    for settings in all {
         let leads = |name: &str, value: &Value| redirects(name) && matters(name) && !same(name, value);
         // Hundreds of megabytes are only searched here, where it matters.
         let Some(told) = settings.leading(leads) else { continue };
@@ -43,6 +53,7 @@ pub fn refuse(
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::fs;
 
     use super::*;
@@ -56,7 +67,8 @@ mod tests {
         let client = directory.path().join("claude");
         fs::write(&client, program).unwrap();
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        refuse(&client, directory.path(), &ChildEnv::default(), &arguments, true).is_err()
+        let settings = ProjectSettings::of(directory.path(), &arguments, None);
+        follows(&client, settings, &ChildEnv::default(), true).is_err()
     }
 
     #[test]
@@ -74,7 +86,8 @@ mod tests {
         fs::write(&client, MANAGED_BY_HOST.to_owned() + &"x".repeat(1 << 20)).unwrap();
         let refused = |settings: &str| {
             fs::write(directory.path().join(".claude/settings.json"), settings).unwrap();
-            refuse(&client, directory.path(), &ChildEnv::default(), &[], false).is_err()
+            let settings = ProjectSettings::of(directory.path(), &[], None);
+            follows(&client, settings, &ChildEnv::default(), false).is_err()
         };
         assert!(refused(SETTINGS) && refused(r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "k"}}"#));
         assert!(!refused(r#"{"env": {"ANTHROPIC_MODEL": "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL": "m"}}"#));

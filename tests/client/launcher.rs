@@ -13,14 +13,14 @@ const LOGIN: &str = "sk-ant-oat01-scripted-login";
 const GLM_KEY: &str = "0123456789abcdef.glm_KEY";
 
 /// A stage with a login of the user's and two roles at one provider.
-struct Launch {
-    stage: Stage,
-    anthropic: Provider,
+pub(crate) struct Launch {
+    pub(crate) stage: Stage,
+    pub(crate) anthropic: Provider,
     glm: Provider,
 }
 
 impl Launch {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut stage = Stage::new();
         let anthropic = Provider::setup().keys([LOGIN]).start();
         let glm = Provider::setup().keys([GLM_KEY]).models(["glm-5.2"]).start();
@@ -39,11 +39,16 @@ impl Launch {
     }
 
     /// One turn of `mo-proxy exec -- claude`.
-    fn turn(&self, prompt: &str) -> Run {
+    pub(crate) fn turn(&self, prompt: &str) -> Run {
+        self.turn_of("claude", prompt)
+    }
+
+    /// The same with another client.
+    pub(crate) fn turn_of(&self, client: &str, prompt: &str) -> Run {
         self.stage
             .world
             .command(env!("CARGO_BIN_EXE_mo-proxy"))
-            .args(["exec", "--", "claude", "-p", prompt, "--output-format", "json"])
+            .args(["exec", "--", client, "-p", prompt, "--output-format", "json"])
             .args(["--permission-mode", "bypassPermissions"])
             .var("ANTHROPIC_API_KEY", "a-key-that-must-not-win")
             .var("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
@@ -55,7 +60,7 @@ impl Launch {
     }
 
     /// Ends the gateway that was started.
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         self.stage.world.command(env!("CARGO_BIN_EXE_mo-proxy")).args(["stop", "--now"]).run().ok();
     }
 }

@@ -1,7 +1,7 @@
 //! `mo-proxy exec -- claude …`: Claude Code through the gateway, for this session only. A gateway of the user's own is
 //! used, or started; whatever else listens there gets nothing.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, json};
 use shared::args::{Flag, Matches};
 use shared::claude;
 use shared::error::{Error, Result};
@@ -46,6 +47,8 @@ const TAKEN: i32 = 74;
 const RUNS_ALREADY: i32 = 75;
 
 const BASE_URL: &str = "ANTHROPIC_BASE_URL";
+/// The flag for settings that come before a project's.
+const SETTINGS: &str = "--settings";
 const HEADERS: &str = "ANTHROPIC_CUSTOM_HEADERS";
 /// With another base URL the client would load all tools at once.
 const TOOL_SEARCH: &str = "ENABLE_TOOL_SEARCH";
@@ -61,7 +64,7 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
         .split_first()
         .ok_or_else(|| Error::new(Exit::Usage, "what is to run?").hint("mo-proxy exec -- claude"))?;
     let program = program(world, client)?;
-    project::refuse(&world.cwd(), arguments)?;
+    project::refuse(world, arguments)?;
     let (_, routes) = Routes::load(world)?;
     let found = running(world)?;
     if found.announced.address.starts_with("unix:") {
@@ -69,8 +72,13 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
             .hint("let the gateway listen on a port: \"listen\" in .proxy/config.json"));
     }
     let mut command = Command::new(&program);
-    command.args(agents(world, matches, &routes, arguments)?).args(arguments);
-    dress(world, matches, &found, &mut command);
+    command.args(agents(world, matches, &routes, arguments)?);
+    let gateway = format!("http://{}", found.announced.address);
+    if program.file_name() == Some(OsStr::new("claude")) && !brings(arguments, SETTINGS) {
+        command.arg(SETTINGS).arg(held(world, &gateway));
+    }
+    command.args(arguments);
+    dress(world, matches, &found, &gateway, &mut command);
     count();
     let error = command.exec();
     Err(claude::cannot_run(&program, &error))
@@ -96,8 +104,21 @@ fn program(world: &World, client: &OsString) -> Result<PathBuf> {
         .hint("mo-proxy exec -- claude [arguments…], or the absolute path of another client"))
 }
 
+/// The way to the gateway as settings, which no file of a project overrules: one that is written after we looked, or
+/// that we did not know of, leads nowhere else. Nothing in them is secret, an argument can be seen by everybody.
+fn held(world: &World, gateway: &str) -> String {
+    let mut env = Map::from_iter([(BASE_URL.to_owned(), gateway.into())]);
+    env.extend(no_proxy::past_any(&world.env).map(|(name, list)| (name.to_owned(), list.into())));
+    json!({"env": env}).to_string()
+}
+
+/// Whether the caller says this flag.
+fn brings(arguments: &[OsString], flag: &str) -> bool {
+    arguments.iter().any(|word| word.to_string_lossy().split('=').next() == Some(flag))
+}
+
 /// The variables of the session.
-fn dress(world: &World, matches: &Matches, found: &Found, command: &mut Command) {
+fn dress(world: &World, matches: &Matches, found: &Found, gateway: &str, command: &mut Command) {
     for (name, _) in world.env.iter() {
         let text = name.to_string_lossy();
         let is_key = KEYS.iter().any(|key| text == *key);
@@ -112,7 +133,7 @@ fn dress(world: &World, matches: &Matches, found: &Found, command: &mut Command)
         None => own,
     };
     command
-        .env(BASE_URL, format!("http://{}", found.announced.address))
+        .env(BASE_URL, gateway)
         .env(HEADERS, headers)
         .env(TOOL_SEARCH, "true")
         .envs(no_proxy::for_loopback(&world.env));
@@ -126,9 +147,8 @@ fn agents(
     routes: &Routes,
     arguments: &[OsString],
 ) -> Result<Vec<OsString>> {
-    let brings = arguments.iter().any(|word| word.to_string_lossy().split('=').next() == Some("--agents"));
     let mut loaded = Loaded::default();
-    if !brings && !matches.has("no-agents") {
+    if !brings(arguments, "--agents") && !matches.has("no-agents") {
         let (roles, troubles) = role::all(&world.paths, &world.cwd())?;
         for trouble in &troubles {
             world.say.error(trouble);

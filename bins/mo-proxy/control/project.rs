@@ -9,11 +9,17 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::no_proxy;
 use shared::project_settings::{ProjectSettings, WITHOUT};
+use shared::world::World;
 
 /// Refuses to start in such a project. Which model a project prefers is its own affair.
-pub fn refuse(directory: &Path, arguments: &[OsString]) -> Result<()> {
+pub fn refuse(world: &World, arguments: &[OsString]) -> Result<()> {
+    let own = world.paths.claude_config().ok();
+    refuse_in(&world.cwd(), arguments, own.as_deref())
+}
+
+fn refuse_in(directory: &Path, arguments: &[OsString], own: Option<&Path>) -> Result<()> {
     let leads = |name: &str| (redirects(name) && !name.contains("MODEL")) || no_proxy::decides(name);
-    for settings in ProjectSettings::of(directory, arguments) {
+    for settings in ProjectSettings::of(directory, arguments, own) {
         if let Some(told) = settings.leading(|name, _| leads(name)) {
             return Err(Error::new(Exit::Config, format!("the project {told}, past the gateway, in"))
                 .at(&settings.path)
@@ -26,6 +32,10 @@ pub fn refuse(directory: &Path, arguments: &[OsString]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn refuse(directory: &Path, arguments: &[OsString]) -> Result<()> {
+        refuse_in(directory, arguments, None)
+    }
 
     #[test]
     fn a_project_that_leads_past_the_gateway_is_refused_unless_it_is_left_out() {

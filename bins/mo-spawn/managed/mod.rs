@@ -47,6 +47,7 @@ use crate::best_of;
 use crate::dispatches::retention;
 use crate::explain;
 use crate::options::{Source, Task};
+use crate::redirect;
 use crate::sandbox::Sandbox;
 use crate::slot;
 
@@ -102,6 +103,8 @@ fn play(
     let Prepared { id, earlier, forerunner, policy, mut launch, meter } = prepared;
     if let Some(place) = place {
         launch.directory.clone_from(&place.directory);
+        // Another directory than the caller's may hold other settings.
+        redirect::refuse(world, &launch)?;
     }
     let slot = slot::take(&world.paths, &launch.worker)?;
     let sandbox = Sandbox::of(world, &launch)?;
