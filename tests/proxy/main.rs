@@ -33,3 +33,4 @@ mod safety;
 mod smuggling;
 mod soak;
 mod start;
+mod whose;

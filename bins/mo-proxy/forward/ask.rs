@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::whose;
 use crate::agents::named::{START, beginning};
 use crate::config::names::is_anthropics;
 use crate::scan::Body;
@@ -31,29 +32,50 @@ pub struct Ask<'a> {
     pub stream: bool,
     /// How the prompt of a subagent begins.
     pub prompt: Option<String>,
+    /// Why it cannot be told whose model is asked for: then nobody is asked.
+    pub doubt: Option<String>,
 }
 
 impl<'a> Ask<'a> {
-    /// Reads it. A body that is no JSON is Anthropic's to refuse. Where it begins with one of Anthropic's models and
-    /// nothing that the user turned on wants to change it, the rest is not looked at: it goes there as it came.
+    /// Reads it. Where it begins with one of Anthropic's models, nothing further on looks like another one, and nothing
+    /// that the user turned on wants to change it, the rest is not read: it goes there as it came.
     pub fn read(head: &Head, bytes: &'a [u8], changes: bool) -> Self {
         let call = match (head.method(), head.path()) {
             ("POST", "/v1/messages") => Call::Messages,
             ("POST", "/v1/messages/count_tokens") => Call::Count,
-            _ => return Self { call: Call::Other, body: None, model: None, stream: false, prompt: None },
+            _ => return Self::unread(Call::Other, whose::elsewhere(head, bytes)),
         };
+        if let Some(doubt) = whose::packed(head, bytes) {
+            return Self::unread(call, Some(doubt));
+        }
         let is_subagent = call == Call::Messages && head.get(SUBAGENT).is_some();
-        if let Some(model) = first_model(bytes).filter(|model| !changes && is_anthropics(model)) {
-            // Read on the side: what is no JSON is Anthropic's to refuse here, too.
+        if let Some(model) = first_model(bytes).filter(|model| !changes && is_anthropics(model))
+            && !whose::may_follow(bytes)
+        {
+            // Read on the side: what is no JSON and can name nobody else's model is Anthropic's to refuse.
             let read = is_subagent.then(|| Body::read(bytes).ok()).flatten();
             let prompt = read.as_ref().and_then(prompt);
-            return Self { call, body: None, model: Some(Cow::Borrowed(model)), stream: false, prompt };
+            let model = Some(Cow::Borrowed(model));
+            return Self { call, body: None, model, stream: false, prompt, doubt: None };
         }
-        let body = Body::read(bytes).ok();
+        let body = match Body::read(bytes) {
+            Err(why) if !bytes.trim_ascii().is_empty() => {
+                return Self::unread(call, Some(whose::unreadable(why)));
+            }
+            read => read.ok(),
+        };
+        if let Some(doubt) = body.as_ref().and_then(whose::doubt) {
+            return Self::unread(call, Some(doubt));
+        }
         let model = body.as_ref().and_then(Body::model);
         let stream = body.as_ref().is_some_and(Body::stream);
         let prompt = body.as_ref().filter(|_| is_subagent).and_then(prompt);
-        Self { call, body, model, stream, prompt }
+        Self { call, body, model, stream, prompt, doubt: None }
+    }
+
+    /// One whose body says nothing to us.
+    fn unread(call: Call, doubt: Option<String>) -> Self {
+        Self { call, body: None, model: None, stream: false, prompt: None, doubt }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod spares;
 mod told;
 mod tries;
 mod whole;
+mod whose;
 
 use std::future::poll_fn;
 use std::pin::pin;

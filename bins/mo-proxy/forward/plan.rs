@@ -11,6 +11,9 @@ use super::ask::Ask;
 
 /// The places, in order, or why there are none.
 pub fn legs(head: &Head, ask: &Ask<'_>, gateway: &Gateway, live: &Live, id: &str) -> Result<Route, Reply> {
+    if let Some(doubt) = &ask.doubt {
+        return Err(Reply::error(400, doubt, id));
+    }
     // What names no model is Anthropic's: it knows what else its own client asks for.
     let Some(model) = &ask.model else { return Ok(as_it_came()) };
     let route = live.routes.find(model).map_err(|unknown| Reply::error(404, &unknown.to_string(), id))?;

@@ -38,6 +38,7 @@ pub struct Body<'a> {
     bytes: &'a [u8],
     whole: Range<usize>,
     places: [Option<(usize, usize)>; DECIDING.len()],
+    models: usize,
 }
 
 impl<'a> Body<'a> {
@@ -52,9 +53,9 @@ impl<'a> Body<'a> {
             return Err(Malformed { at: start, what: "no JSON object begins" });
         }
         let mut places = [None; DECIDING.len()];
-        let end = members(bytes, start, &mut places)?;
+        let (end, models) = members(bytes, start, &mut places)?;
         match lexer::blank(bytes, end) {
-            rest if rest == bytes.len() => Ok(Self { bytes, whole: start..end, places }),
+            rest if rest == bytes.len() => Ok(Self { bytes, whole: start..end, places, models }),
             at => Err(Malformed { at, what: "something stands behind the object" }),
         }
     }
@@ -81,6 +82,11 @@ impl<'a> Body<'a> {
         self.get("model")?.text().filter(|name| !name.is_empty())
     }
 
+    /// Whether it names its model more than once: other readers may take another of them.
+    pub fn names_models(&self) -> bool {
+        self.models > 1
+    }
+
     /// Whether the answer is wanted as a stream.
     pub fn stream(&self) -> bool {
         self.get("stream").is_some_and(Value::is_true)
@@ -92,29 +98,31 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Walks over the object's members, notes where the deciding ones stand, and tells where the object ends.
+/// Walks over the object's members, notes where the deciding ones stand, and tells where the object ends and how often it
+/// names its model.
 fn members(
     body: &[u8],
     start: usize,
     places: &mut [Option<(usize, usize)>; DECIDING.len()],
-) -> Result<usize, Malformed> {
-    let mut at = lexer::blank(body, start + 1);
+) -> Result<(usize, usize), Malformed> {
+    let (mut at, mut models) = (lexer::blank(body, start + 1), 0);
     if body.get(at) == Some(&b'}') {
-        return Ok(at + 1);
+        return Ok((at + 1, models));
     }
     loop {
         let value = lexer::name_end(body, at)?;
         let end = lexer::value_end(body, value)?;
         let name = Value::at(body, at..lexer::string_end(body, at + 1)?);
-        if let Some(place) =
-            DECIDING.iter().position(|known| name.is_text(known)).and_then(|known| places.get_mut(known))
-        {
+        let known = DECIDING.iter().position(|known| name.is_text(known));
+        // The model is the first of them.
+        models += usize::from(known == Some(0));
+        if let Some(place) = known.and_then(|known| places.get_mut(known)) {
             *place = Some((value, end));
         }
         at = lexer::blank(body, end);
         match body.get(at) {
             Some(b',') => at = lexer::blank(body, at + 1),
-            Some(b'}') => return Ok(at + 1),
+            Some(b'}') => return Ok((at + 1, models)),
             Some(_) => return Err(Malformed { at, what: "neither `,` nor `}` stands" }),
             None => return Err(Malformed { at, what: "the text ends too early" }),
         }
