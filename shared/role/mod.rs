@@ -172,6 +172,11 @@ pub fn all(paths: &Paths, project: &Path) -> Result<(Vec<Role>, Vec<Error>)> {
     Ok((roles, troubles))
 }
 
+/// Whether the user trusts the project of this directory; not where the list cannot be read.
+pub fn trusts(paths: &Paths, directory: &Path) -> bool {
+    Trusted::read(paths).is_ok_and(|trusted| project::is_trusted(directory, &trusted))
+}
+
 /// Where roles can come from, for one directory.
 struct Sources {
     own: PathBuf,

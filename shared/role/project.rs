@@ -25,7 +25,7 @@ pub struct Place {
 /// what lies above it may be anybody's.
 pub fn places(directory: &Path, trusted: &Trusted) -> Vec<Place> {
     let Ok(directory) = fs::canonicalize(directory) else { return Vec::new() };
-    let top = directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&directory);
+    let top = top(&directory);
     let levels = directory.ancestors().take_while(|level| level.starts_with(top));
     let mut places: Vec<Place> = levels
         .map(|level| (level, level.join(".claude/roles")))
@@ -34,6 +34,15 @@ pub fn places(directory: &Path, trusted: &Trusted) -> Vec<Place> {
         .collect();
     places.reverse();
     places
+}
+
+/// Whether the directory is trusted, or one above it within the same repository.
+pub fn is_trusted(directory: &Path, trusted: &Trusted) -> bool {
+    fs::canonicalize(directory).is_ok_and(|real| trusted.holds(&real, top(&real)))
+}
+
+fn top(directory: &Path) -> &Path {
+    directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(directory)
 }
 
 impl Place {

@@ -35,6 +35,7 @@ mod own_tree;
 mod permissions;
 mod plugin;
 mod project;
+mod project_leave;
 mod project_tops;
 mod proxy;
 mod redirected;

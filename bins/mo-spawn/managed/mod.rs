@@ -22,6 +22,7 @@ mod meter;
 mod outcome;
 mod policy;
 mod prepare;
+mod project;
 pub mod prompt;
 mod screen;
 mod speech;
@@ -56,6 +57,7 @@ use engine::Engine;
 use gate::Door;
 use journal::Journal;
 use prepare::Prepared;
+use project::Reading;
 use screen::Screen;
 use talk::Talk;
 use workplace::Workplace;
@@ -101,11 +103,15 @@ fn play(
     in_background: bool,
 ) -> Result<Exit> {
     let Prepared { id, earlier, forerunner, policy, mut launch, meter } = prepared;
+    let asked_from = launch.directory.clone();
     if let Some(place) = place {
         launch.directory.clone_from(&place.directory);
         // Another directory than the caller's may hold other settings.
         redirect::refuse(world, &launch)?;
     }
+    let reading = Reading::of(world, &asked_from, &launch.directory);
+    launch.arguments.extend(reading.arguments());
+    reading.tell(&launch.directory, task.told.as_deref())?;
     let slot = slot::take(&world.paths, &launch.worker)?;
     let sandbox = Sandbox::of(world, &launch)?;
     if let (Some(place), Some(sandbox)) = (place.as_mut(), &sandbox) {
@@ -126,6 +132,7 @@ fn play(
     let door = Door::open(&world.env, &id, &sender)?;
     let place = place.take().ok_or_else(|| Error::new(Exit::Bug, "a task without a place"))?;
     place.note_in(&mut journal.record);
+    journal.record.notes.extend(reading.note());
     if let Some(forerunner) = &forerunner {
         journal.before = forerunner.attempts();
         journal.record.continues = Some(forerunner.record.id.clone());
