@@ -114,7 +114,14 @@ fn exec_starts_one_gateway_and_the_next_exec_uses_it() {
     for gone in ["ANTHROPIC_API_KEY", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CODE_USE_BEDROCK"] {
         assert!(!env.contains(gone), "{gone} in {env}");
     }
-    assert_eq!(world.read("args"), "-p\na b\n");
+    // The way to the gateway comes before a project's settings; its token stands on no command line.
+    let args = world.read("args");
+    let settings = args.strip_prefix("--settings\n").and_then(|rest| rest.strip_suffix("\n-p\na b\n"));
+    let settings: Value = serde_json::from_str(settings.unwrap_or_else(|| panic!("{args}"))).unwrap();
+    assert_eq!(settings["env"]["ANTHROPIC_BASE_URL"], format!("http://{address}"));
+    assert!(!args.contains(token.trim()) && !args.contains("x-own"), "{args}");
+    run(&world, &["exec", "--", "claude", "--settings=own.json"]).run().ok();
+    assert_eq!(world.read("args"), "--settings=own.json\n");
     run(&world, &["exec", "--keep-key", "--", "claude"])
         .var("ANTHROPIC_API_KEY", "a-key-of-the-user")
         .run()
