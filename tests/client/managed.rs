@@ -59,6 +59,29 @@ fn people_get_the_summary_alone_on_standard_output() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn on_a_terminal_the_live_line_is_away_before_the_result() {
+    let stage = Stage::with_demo();
+    for (task, words, end) in [
+        ("#say one line", "", "demo: done"),
+        ("#bash while true; do sleep 0.05; done", "--timeout 5s", "demo: timeout"),
+    ] {
+        stage.world.write("task.md", task);
+        let spawn = env!("CARGO_BIN_EXE_mo-spawn");
+        let line = format!("'{spawn}' demo --task task.md --permission-mode bypassPermissions {words}");
+        let run = stage.world.command("/usr/bin/env").args(["script", "-qec", &line, "/dev/null"]);
+        let shown = run.var("TERM", "xterm").stdin_held_open().run().text();
+        assert!(shown.contains("\r\u{1b}[Kdemo 0:0"), "it is live: {shown:?}");
+        // What stands on the screen: of each line the last thing that was drawn on it.
+        let lines = shown.lines().map(|line| line.trim_end().rsplit("\r\u{1b}[K").next().unwrap_or_default());
+        let lines: Vec<&str> = lines.collect();
+        assert!(lines.iter().any(|line| line.starts_with(&format!("mo-spawn: {end}"))), "{lines:?}");
+        assert!(lines.iter().all(|line| !line.starts_with("demo 0:")), "{lines:?}");
+    }
+    stage.nothing_is_left();
+}
+
+#[test]
 fn work_that_fails_its_check_goes_back_to_the_same_session() {
     let stage = Stage::with_demo();
     let output = stage.task("#say done").args(["--json", "--check", "true", "--check", TELLS_HOW]).run().ok();

@@ -92,6 +92,10 @@ impl Screen {
             self.clear();
             self.say.aside(&format!("{} {} {line}\n", self.worker, clock(self.elapsed)));
         }
+        // The result comes next, on lines of its own.
+        if matches!(kind, Kind::End { .. }) {
+            return self.clear();
+        }
         self.draw(self.elapsed);
     }
 
@@ -107,7 +111,11 @@ impl Screen {
     }
 
     fn line(&self) -> String {
-        let mut line = format!("{} {} turn {}", self.worker, clock(self.elapsed), self.turn);
+        let mut line = format!("{} {}", self.worker, clock(self.elapsed));
+        match self.turn {
+            0 => line.push_str(" waits for its first answer"),
+            turn => line.push_str(&format!(" turn {turn}")),
+        }
         if let Some(tool) = &self.tool {
             line.push_str(&format!(" {tool}"));
         }
