@@ -18,6 +18,7 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::flatten::flatten;
 use shared::record::Record;
+use shared::redact::redact;
 use shared::sibling;
 use shared::tier::Tier;
 use shared::worker::Worker;
@@ -71,6 +72,8 @@ impl Answer {
         match self {
             Self::Right => "live".to_owned(),
             Self::Wrong(said) => format!("answers, but not what it was asked: {}", quoted(said, 60)),
+            // Claude Code's own login is not what a worker lacks.
+            Self::Refused(Trouble::Key, words) if words.contains("/login") => Trouble::Key.text().to_owned(),
             Self::Refused(trouble, words) => format!("{}: {}", trouble.text(), quoted(words, 200)),
             Self::Detour(words) => format!("not asked: the endpoint {}", flatten(words, 200)),
             Self::TooLate(after) => format!("no answer within {} s", after.as_secs()),
@@ -152,8 +155,7 @@ pub fn ask(
     let status = child.wait().map_err(|error| Error::io("cannot wait for", &spawn, &error))?;
     let errors = errors.join().unwrap_or_default();
     match status.code() {
-        Some(77) => Ok(Answer::Refused(Trouble::Key, errors)),
-        Some(code @ (64 | 65 | 70 | 74 | 75 | 78)) if result_line(&output).is_none() => {
+        Some(code @ (64 | 65 | 70 | 74 | 75 | 77 | 78)) if result_line(&output).is_none() => {
             Err(passed_on(code as u8, &errors))
         }
         _ => Ok(match read(&output, &errors) {
@@ -197,7 +199,10 @@ fn passed_on(code: u8, errors: &str) -> Error {
     let own: Vec<&str> = errors.lines().filter_map(|line| line.strip_prefix("mo-spawn: ")).collect();
     let hint = errors.lines().find_map(|line| line.strip_prefix("hint: "));
     let what = own.last().copied().unwrap_or("mo-spawn failed and did not say why");
-    let error = Error::new(Exit::Child(code), what);
+    // What a key command said of itself comes before our words.
+    let said = errors.lines().take_while(|line| !line.starts_with("mo-spawn: ")).last();
+    let said = said.map(|said| format!(": {}", flatten(&redact(said, None, &[]), 200))).unwrap_or_default();
+    let error = Error::new(Exit::Child(code), format!("{what}{said}"));
     hint.map_or(error.clone(), |hint| error.hint(hint))
 }
 

@@ -60,6 +60,19 @@ fn a_provider_that_repeats_the_key_is_not_repeated() {
 }
 
 #[test]
+fn a_key_command_that_fails_is_told_once_and_is_no_refusal() {
+    let world = with_claude("exit 1");
+    let command = ["glm", "--from-command", "echo 'the vault is locked' >&2; exit 9"];
+    mo_key(&world, &command, "").run().ok();
+    let checked = mo_worker(&world, &["check", "glm"]).run().code(77);
+    let told =
+        checked.stderr_has("the key command of worker `glm` failed: exit status: 9: the vault is locked");
+    let told = told.stderr_has("`mo-key glm --from-command CMD` sets another").stdout_lacks("refuses");
+    assert_eq!(told.errors().matches("the vault").count(), 1);
+    assert_eq!(listed(&world), [("glm".to_owned(), "unchecked".to_owned())]);
+}
+
+#[test]
 fn an_endpoint_that_sends_elsewhere_gets_no_key() {
     let world = with_claude("touch \"$HOME/asked\"; echo '{\"result\":\"mockingbird\"}'");
     let door = Door::answering("307 Temporary Redirect", "location: http://localhost:1/elsewhere\r\n", "");
