@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::file;
 use crate::flatten::flatten;
+use crate::nearest::nearest;
 use crate::paths::Paths;
 
 /// The permission modes that Claude Code knows.
@@ -18,6 +19,18 @@ const MODES: [&str; 7] = ["acceptEdits", "auto", "bypassPermissions", "default",
 const ALLOW: &str = "allow";
 /// The word that keeps it closed.
 const BLOCK: &str = "block";
+
+/// The settings there are.
+const KNOWN: [&str; 8] = [
+    "version",
+    "permission_mode",
+    "timeout_minutes",
+    "cooldown_minutes",
+    "frontier",
+    "overage",
+    "daily_usd",
+    "keep_days",
+];
 
 /// Whether something that costs extra may happen.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -95,6 +108,7 @@ impl DispatchConfig {
         let given: Map<String, Value> = document::parse(path, bytes)?;
         let mut reader = Reader { given: &given, bytes, mistakes: Vec::new() };
         let usual = Self::default();
+        reader.known();
         if given.get("version").is_some_and(|version| version != 1) {
             reader.wrong("version", "1");
         }
@@ -128,6 +142,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// A name that is mistyped would be a limit that is not there.
+    fn known(&mut self) {
+        for name in self.given.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
+            let line = document::line_of(self.bytes, name);
+            let meant = nearest(name, KNOWN.iter().copied());
+            let meant = meant.map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
+            self.mistakes.push((line, format!("there is no setting `{}`{meant}", flatten(name, 40))));
+        }
+    }
+
     fn wrong(&mut self, name: &str, wanted: &str) {
         let line = document::line_of(self.bytes, name);
         self.mistakes.push((line, format!("`{name}` must be {wanted}")));
@@ -185,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_guard_opens_on_the_literal_word_alone() {
-        let open = parse(r#"{"version": 1, "frontier": "allow", "overage": "allow", "other": [1]}"#).unwrap();
+        let open = parse(r#"{"version": 1, "frontier": "allow", "overage": "allow"}"#).unwrap();
         assert!(open.frontier.is_open() && open.overage.is_open());
         assert_eq!(parse("{}").unwrap(), DispatchConfig::default());
         assert_eq!(parse(r#"{"frontier": "block"}"#).unwrap().frontier, Guard::Block);
@@ -213,6 +237,11 @@ mod tests {
         ] {
             assert!(error.contains(place), "{place} in {error}");
         }
+        let error_of = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(
+            error_of("{\n\"overage\": \"allow\", \"daily_uds\": 5}"),
+            "/c:2: there is no setting `daily_uds`: did you mean `daily_usd`?"
+        );
         assert!(!error.contains("yolo"), "what was written there is not repeated: {error}");
         for text in ["", "[]", "{", "{} x"] {
             assert_eq!(parse(text).unwrap_err().exit(), Exit::Data, "{text}");

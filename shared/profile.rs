@@ -61,6 +61,10 @@ pub struct TierCheck {
     pub ms: u64,
 }
 
+/// How many tasks the dispatcher gives at once to a worker that nobody gave a limit: each is a whole Claude Code of some
+/// 200 MB.
+pub const USUAL_LIMIT: u32 = 8;
+
 /// The last check.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Check {

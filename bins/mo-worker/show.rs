@@ -6,6 +6,7 @@ use shared::exit::Exit;
 use shared::flatten::flatten;
 use shared::name::Name;
 use shared::paths;
+use shared::profile::USUAL_LIMIT;
 use shared::tier::Tier;
 use shared::worker::{Key, Worker};
 use shared::world::World;
@@ -48,7 +49,7 @@ fn screen(world: &World, worker: &Worker, standing: &Standing) -> String {
             "plan",
             if profile.flat_plan { "flat: tokens cost nothing extra" } else { "paid by use" }.to_owned(),
         ),
-        ("at once", profile.max_parallel.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string())),
+        ("at once", at_once(profile.max_parallel)),
         ("directory", paths::shown(&worker.directory, &world.paths)),
         ("preferred", if profile.preferred { "yes" } else { "no" }.to_owned()),
         ("run", format!("mo-spawn {} -p 'TASK'", worker.name)),
@@ -80,6 +81,10 @@ fn screen(world: &World, worker: &Worker, standing: &Standing) -> String {
     }
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
     rows.iter().map(|(label, text)| format!("{label:width$}  {text}\n")).collect()
+}
+
+fn at_once(limit: Option<u32>) -> String {
+    limit.map_or_else(|| format!("{USUAL_LIMIT} tasks of mo-dispatch"), |limit| limit.to_string())
 }
 
 fn document(worker: &Worker, standing: &Standing) -> Result<String> {

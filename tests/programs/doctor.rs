@@ -208,6 +208,16 @@ fn a_key_on_disk_beside_a_command_is_told() {
 }
 
 #[test]
+fn a_mistake_in_the_dispatchers_settings_is_told() {
+    let house = House::healthy();
+    let settings = ".claude-workers/.dispatch/config.json";
+    house.world.write(settings, r#"{"version": 1, "daily_uds": 5}"#);
+    house.world.set_mode(settings, 0o600);
+    house.world.set_mode(".claude-workers/.dispatch", 0o700);
+    house.complains(1, &["config.json:1: there is no setting `daily_uds`: did you mean `daily_usd`?"]);
+}
+
+#[test]
 fn modes_that_are_too_open_are_counted_and_closed() {
     let house = House::healthy();
     let world = &house.world;

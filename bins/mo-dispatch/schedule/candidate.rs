@@ -18,6 +18,8 @@ pub struct Candidate {
     pub provider: String,
     /// Why it cannot work at all: a broken file, no key, no login.
     pub broken: Option<String>,
+    /// It is a provider whose last check did not prove that it answers, or that nobody checked.
+    pub unproven: bool,
     /// The models it has, by tier.
     pub tiers: BTreeMap<Tier, String>,
     /// The tier it works at where none is asked for.

@@ -1,6 +1,6 @@
 //! The choice of a worker for one task, by the rules of the house:
 //! the named one; else those that can and may, the exhausted ones last and only with permission; the preferred one
-//! favoured but never flooded; else the least busy, else the one that rested longest.
+//! favoured but never flooded; else the least busy, of these whoever is known to answer, else the one that rested longest.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -131,7 +131,8 @@ fn best(fit: &[(usize, bool)], candidates: &[Candidate]) -> Option<usize> {
     }
 }
 
-/// Least busy first, then the one that rested longest; the name makes it the same every time.
-fn order(candidate: &Candidate) -> (u32, Option<Timestamp>, &str) {
-    (candidate.running, candidate.last_used, &candidate.name)
+/// Least busy first, then whoever is known to answer, then the one that rested longest; the name makes it the same every
+/// time.
+fn order(candidate: &Candidate) -> (u32, bool, Option<Timestamp>, &str) {
+    (candidate.running, candidate.unproven, candidate.last_used, &candidate.name)
 }

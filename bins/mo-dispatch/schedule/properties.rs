@@ -74,6 +74,7 @@ fn candidate(number: usize) -> impl Strategy<Value = Candidate> {
                 kind: if anthropic { Kind::Account } else { Kind::Provider },
                 provider: if anthropic { "anthropic".into() } else { format!("p{number}") },
                 broken,
+                unproven: !anthropic && number % 2 == 0,
                 default_tier: tiers.first().copied(),
                 tiers: tiers.iter().map(|tier| (*tier, format!("m-{tier}"))).collect(),
                 anthropic,
@@ -188,6 +189,25 @@ proptest! {
             prop_assert!(most <= least + 1, "a batch spreads: {workers:?}");
             prop_assert!(workers[1].running == most, "the preferred one comes first");
         }
+    }
+
+    #[test]
+    fn who_is_known_to_answer_comes_first_of_equals(unproven in 0_usize..4, running in 0_u32..3) {
+        let worker = |number: usize| Candidate {
+            name: format!("w{number}"),
+            tiers: [(Tier::Sonnet, "m".to_owned())].into(),
+            default_tier: Some(Tier::Sonnet),
+            unproven: number <= unproven,
+            running,
+            last_used: (number > unproven).then(|| minutes(0)),
+            ..Candidate::default()
+        };
+        let mut workers: Vec<_> = (0..5).map(worker).collect();
+        let chosen = |workers: &[Candidate]| choose(&Wish::default(), workers, Guards::default(), now());
+        prop_assert_eq!(chosen(&workers), Choice::Take { at: unproven + 1, billed: false });
+        // Busier than the others, they are no equals.
+        workers.iter_mut().filter(|one| !one.unproven).for_each(|one| one.running += 1);
+        prop_assert_eq!(chosen(&workers), Choice::Take { at: 0, billed: false });
     }
 
     #[test]

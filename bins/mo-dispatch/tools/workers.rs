@@ -83,6 +83,7 @@ fn row(seen: &Seen, guards: Guards, now: Timestamp) -> Value {
         "running": one.running,
         "max_parallel": one.limit,
         "eligible": why_not.is_none(),
+        "checked": !one.unproven,
     });
     let mut add = |name: &str, value: Value| {
         if let Some(members) = row.as_object_mut().filter(|_| !value.is_null()) {
@@ -124,7 +125,11 @@ fn line(seen: &Seen, guards: Guards, now: Timestamp) -> String {
     let models: Vec<String> =
         one.tiers.iter().map(|(tier, model)| format!("{tier}={}", flatten(model, 60))).collect();
     let limit = one.limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
-    let state = why_not(seen, guards, now).map_or_else(|| "free".to_owned(), |why| format!("not now: {why}"));
+    let free = || {
+        let unproven = if one.unproven { ", but no check proved it: `mo-worker check NAME`" } else { "" };
+        format!("free{}", unproven.replace("NAME", &one.name))
+    };
+    let state = why_not(seen, guards, now).map_or_else(free, |why| format!("not now: {why}"));
     let mut line = format!(
         "{}{star} [{}] {}: runs {}{limit}; {state}\n",
         one.name,

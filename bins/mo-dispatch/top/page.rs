@@ -1,5 +1,6 @@
 //! The page as lines of text. Pure: the same picture gives the same page.
 
+use shared::flatten::flatten;
 use shared::table;
 use shared::usage::{Overage, show};
 
@@ -13,6 +14,9 @@ const BAR: usize = 12;
 /// The page for a screen of so many columns.
 pub fn of(picture: &Picture, columns: usize, colour: bool) -> String {
     let mut page = String::new();
+    if let Some(mistake) = &picture.mistake {
+        page.push_str(&format!("! nothing is dispatched: {}\n\n", flatten(mistake, 400)));
+    }
     page.push_str(&workers(picture, colour));
     page.push('\n');
     page.push_str(&tasks(picture, colour));
@@ -87,7 +91,7 @@ fn tasks(picture: &Picture, colour: bool) -> String {
 fn row(task: &Task, picture: &Picture) -> Vec<String> {
     let none = String::new;
     vec![
-        shared::flatten::flatten(&task.title, 40),
+        flatten(&task.title, 40),
         task.worker.clone(),
         task.model.clone().unwrap_or_default(),
         task.status.to_owned(),

@@ -1,6 +1,7 @@
 //! How everything stands at one moment.
 
 use serde::Serialize;
+use shared::dispatch_config::DispatchConfig;
 use shared::error::Result;
 use shared::moment::Moment;
 use shared::world::World;
@@ -24,6 +25,8 @@ pub struct Picture {
     pub today_unpriced: usize,
     /// How many ended today.
     pub today_ended: usize,
+    /// What is wrong with the settings: nothing is dispatched until it is mended.
+    pub mistake: Option<String>,
 }
 
 impl Picture {
@@ -39,6 +42,7 @@ impl Picture {
             today_usd: day.usd,
             today_unpriced: day.unpriced,
             today_ended: day.ended,
+            mistake: DispatchConfig::load(&world.paths).err().map(|error| error.to_string()),
         })
     }
 }

@@ -7,6 +7,7 @@ use shared::error::Result;
 use shared::flatten::flatten;
 use shared::moment::Moment;
 use shared::name::Name;
+use shared::profile::USUAL_LIMIT;
 use shared::roster::{self, Entry};
 use shared::usage::{self, Account, Freshness, Overage, show};
 use shared::worker::{State, Worker};
@@ -84,7 +85,7 @@ fn row(world: &World, entry: &Entry, tasks: &[Task], now: Timestamp) -> Row {
         why: why.map(|why| flatten(&why, LONGEST)),
         until: known.cooling(now).map(|cooling| cooling.until),
         running: tasks.iter().filter(|task| task.is_at_work() && task.worker == entry.name).count(),
-        max_parallel: worker.and_then(|worker| worker.profile.max_parallel),
+        max_parallel: worker.map(|worker| worker.profile.max_parallel.unwrap_or(USUAL_LIMIT)),
         overage: reading.map(|reading| reading.overage),
         windows: reading
             .map(|reading| reading.known(now).map(|window| bar(window, now)).collect())

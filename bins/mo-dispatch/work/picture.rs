@@ -7,16 +7,14 @@ use shared::error::Result;
 use shared::flatten::flatten;
 use shared::login;
 use shared::paths::Paths;
+use shared::profile::USUAL_LIMIT;
 use shared::roster;
 use shared::tier::Tier;
 use shared::usage::{self, Account, Freshness};
-use shared::worker::{Key, Kind, Worker};
+use shared::worker::{Key, Kind, State, Worker};
 
 use crate::schedule::candidate::Candidate;
 use crate::work::leases::Leases;
-
-/// A worker that nobody gave a limit: each run is a whole Claude Code of some 200 MB.
-pub const USUAL_LIMIT: u32 = 8;
 
 /// Everything about one worker.
 #[derive(Debug)]
@@ -68,6 +66,8 @@ fn seen(paths: &Paths, worker: &Worker, leases: &Leases, now: Timestamp) -> Seen
         kind: worker.profile.kind,
         provider: provider(worker),
         broken,
+        // An account is asked for its usage, which proves as much.
+        unproven: !is_account && !matches!(worker.state(), State::Live(_)),
         tiers: tiers(worker),
         default_tier: worker.profile.default_tier.or(is_account.then_some(Tier::Opus)),
         anthropic: worker.is_anthropic(),

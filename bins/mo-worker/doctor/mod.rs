@@ -1,6 +1,7 @@
 //! mo-worker doctor: is everything in its place? Looks at one thing after another; `--fix` mends what it may.
 
 mod client;
+mod dispatcher;
 mod leftovers;
 mod line;
 mod mending;
@@ -58,6 +59,7 @@ fn examine(world: &World) -> Vec<Line> {
         Ok(_) => {
             lines.extend(programs::link(world));
             lines.extend(workers::look(world));
+            lines.extend(dispatcher::look(world));
             lines.extend(modes::look(world));
             lines.extend(leftovers::look(world));
         }
