@@ -56,7 +56,8 @@ pub struct AuditLine {
     /// The status that the client got; 499 where it left before the end.
     pub status: u16,
     /// How it ended where that is not the status's word: `cut`, `left`, `idle`, `deadline`,
-    /// `redirect` (the upstream sent the client elsewhere, which it was not told), an API error's type.
+    /// `redirect` (the upstream sent the client elsewhere, which it was not told), `unreachable` (no connection came
+    /// about), `no-answer`, `silent` (none came in time), `held` (it was not asked), an API error's type.
     pub error: Option<String>,
     /// Tries, the first included.
     pub tries: u32,

@@ -46,7 +46,7 @@ pub fn read(path: &Path, bytes: &[u8], config: &mut Config) -> Vec<Mistake> {
             let what = format!("version {version} is not one this program knows: update model-orchestration");
             reader.wrong(top.at(), what);
         }
-        if let Some(text) = top.text(&mut reader, "listen") {
+        if let Some(text) = top.text_or_number(&mut reader, "listen") {
             match Listen::parse(&text.text) {
                 Ok(listen) => config.listen = listen,
                 Err(what) => reader.wrong(text.at, format!("`listen` {what}")),

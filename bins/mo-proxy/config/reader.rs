@@ -147,6 +147,16 @@ impl<'a, 't> Part<'a, 't> {
         }
     }
 
+    /// A text in it, or a number as it stands there.
+    pub fn text_or_number(&self, reader: &mut Reader<'t>, key: &str) -> Option<Text> {
+        match self.value(key) {
+            Some(Value::NumberLit(number)) => {
+                Some(Text { text: number.value.to_string(), at: number.range.start })
+            }
+            _ => self.text(reader, key),
+        }
+    }
+
     /// A list of texts in it.
     pub fn texts(&self, reader: &mut Reader<'t>, key: &str) -> Vec<Text> {
         let Some(value) = self.value(key) else { return Vec::new() };

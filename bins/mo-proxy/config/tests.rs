@@ -178,6 +178,11 @@ fn places_to_listen_stay_on_this_machine() {
     for text in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.org:80", "unix:sock", "70000", "", &long] {
         assert!(Listen::parse(text).is_err(), "{text}");
     }
+    let local = |port| Listen::Loopback(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    assert_eq!(read(r#"{"listen": 34571}"#).unwrap().listen, local(34571));
+    for number in ["70000", "-1", "1.5", "1e3", "true"] {
+        assert!(read(&format!("{{\"listen\": {number}}}")).is_err(), "{number}");
+    }
 }
 
 #[test]

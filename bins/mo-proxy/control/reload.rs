@@ -16,6 +16,7 @@ pub fn run(world: &World) -> Result<Exit> {
     let found = Found::running(world)?;
     let of = &found.announced;
     if process::signal_proven(of.pid, of.start_time.as_deref(), Signal::HUP) {
+        world.say.note("the gateway reads its configuration anew");
         return Ok(Exit::Done);
     }
     Err(Error::new(Exit::CouldNot, "the gateway has just ended").hint("`mo-proxy serve` starts it"))

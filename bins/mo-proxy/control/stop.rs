@@ -43,5 +43,6 @@ pub fn run(world: &World, now: bool) -> Result<Exit> {
         }
         thread::sleep(PAUSE);
     }
+    world.say.note("the gateway has ended");
     Ok(Exit::Done)
 }

@@ -19,6 +19,7 @@ use crate::observe::reader::{Failure, Reader};
 use crate::route::provider::Key;
 use crate::route::same_model::same;
 use crate::route::{Leg, Route, Way};
+use crate::upstream::failure::Failure as Unanswered;
 use crate::wire::head::Head;
 use crate::wire::status_line::Status;
 
@@ -138,6 +139,16 @@ impl<'a> Account<'a> {
     /// The upstream sends the client elsewhere: we answer in its place.
     pub fn redirected(&mut self) {
         self.line.error = Some("redirect".to_owned());
+    }
+
+    /// The upstream gave no answer: we answer in its place.
+    pub fn unanswered(&mut self, failure: &Unanswered) {
+        self.line.error = Some(failure.name().to_owned());
+    }
+
+    /// The upstream was not asked, because it fails or has enough to do: we answer in its place.
+    pub fn unasked(&mut self) {
+        self.line.error = Some("held".to_owned());
     }
 
     /// We answer with this status.

@@ -102,8 +102,12 @@ impl<'g> Journey<'_, 'g> {
                 Ok(answer) => return Arrived::Answer(Box::new(answer), told),
                 Err(Missed::Held(_)) if at < last => "left alone".to_owned(),
                 Err(Missed::Failed(_)) if at < last => "no answer".to_owned(),
-                Err(Missed::Held(reply)) => return Arrived::Own(reply, told),
+                Err(Missed::Held(reply)) => {
+                    self.account.unasked();
+                    return Arrived::Own(reply, told);
+                }
                 Err(Missed::Failed(failure)) => {
+                    self.account.unanswered(&failure);
                     let what = format!("{}: {failure}", leg.upstream());
                     return Arrived::Own(Reply::error(failure.status(), &what, self.id), told);
                 }
@@ -128,6 +132,9 @@ impl<'g> Journey<'_, 'g> {
     async fn take(&mut self, leg: &Leg, is_last: bool) -> Result<(Sent, Status, Hold<'g>), Missed> {
         let mut hold = self.hold(leg).await?;
         let answered = self.answer(leg, is_last).await;
+        if let Err(failure) = &answered {
+            tracing::warn!(upstream = leg.upstream(), why = %failure, "gives no answer");
+        }
         hold.outcome(match &answered {
             Err(_) => Outcome::Failure,
             Ok((_, status)) => Outcome::of_status(status.code()),

@@ -35,6 +35,15 @@ impl Failure {
         Self::new(Stage::Connect, what)
     }
 
+    /// What the audit calls it.
+    pub fn name(&self) -> &'static str {
+        match self.stage {
+            Stage::Connect => "unreachable",
+            Stage::Stale | Stage::Sent => "no-answer",
+            Stage::Silent => "silent",
+        }
+    }
+
     /// The status that tells the client.
     pub fn status(&self) -> u16 {
         if self.stage == Stage::Silent { 504 } else { 502 }
