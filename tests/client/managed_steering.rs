@@ -20,6 +20,15 @@ impl Stage {
         wait_until("the worker's tool to run", || self.world.path("up").exists());
     }
 
+    /// What the transcript tells and what the events tell of one thing is one line.
+    #[track_caller]
+    fn logs_once(&self, said: &[&str]) {
+        let logs = self.mo(&["logs", &self.id()]).run().ok().text();
+        for said in said {
+            assert_eq!(logs.lines().filter(|line| line.ends_with(said)).count(), 1, "{said} in {logs}");
+        }
+    }
+
     fn id(&self) -> String {
         self.record()["id"].as_str().expect("an id").to_owned()
     }
@@ -55,6 +64,7 @@ fn a_message_is_folded_into_the_running_turn() {
     let last = asked.last().expect("a request").everything();
     assert!(last.contains("went") && last.contains("#say told"), "in one turn with the tool's result");
     assert!(stage.events().iter().any(|event| event["kind"] == "message" && event["from"] == "caller"));
+    stage.logs_once(&["caller    #say told", "worker    told"]);
 }
 
 #[test]
@@ -67,6 +77,7 @@ fn a_message_during_the_checks_is_heard_after_them() {
     stage.world.write("go", "");
     let said: Value = running.wait().ok().json();
     assert_eq!((&said["status"], &said["summary"]), (&json!("done"), &json!("and now told")), "{said:#}");
+    stage.logs_once(&["worker    first", "caller    #say and now told", "worker    and now told"]);
 }
 
 #[test]

@@ -20,6 +20,7 @@ use shared::world::World;
 
 use super::stop::settled;
 use super::transcript_tail::{Entry, Source, Tail};
+use super::twice::Twice;
 
 /// The flags.
 pub const FLAGS: &[Flag] = &[
@@ -38,7 +39,8 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     let lines = matches.value("lines").map_or(Ok(LINES), number)?;
     let zone = TimeZone::system();
     let mut tails = tails(world, &path, &record);
-    let mut entries = look(&mut tails);
+    let mut twice = Twice::default();
+    let mut entries = twice.once(look(&mut tails));
     let skipped = if lines == 0 { 0 } else { entries.len().saturating_sub(lines) };
     entries.drain(..skipped);
     if entries.is_empty() && !matches.has("follow") {
@@ -61,15 +63,18 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
         if tails.len() < 2 {
             tails = grown(tails, world, &path);
         }
-        entries = if matches.has("follow") { look(&mut tails) } else { Vec::new() };
+        entries = if matches.has("follow") { twice.once(look(&mut tails)) } else { Vec::new() };
     }
 }
 
 /// A session's transcript appears a while after its record.
-fn grown(old: Vec<Tail>, world: &World, path: &Path) -> Vec<Tail> {
-    let Ok(Some(record)) = Record::read(path) else { return old };
-    let all = tails(world, path, &record);
-    if all.len() > old.len() { all } else { old }
+fn grown(mut old: Vec<Tail>, world: &World, path: &Path) -> Vec<Tail> {
+    if let Ok(Some(record)) = Record::read(path) {
+        let all = tails(world, path, &record).into_iter();
+        let new: Vec<Tail> = all.filter(|tail| old.iter().all(|old| old.path() != tail.path())).collect();
+        old.extend(new);
+    }
+    old
 }
 
 fn tails(world: &World, path: &Path, record: &Record) -> Vec<Tail> {

@@ -9,6 +9,7 @@ pub mod retention;
 mod stop;
 mod tell;
 mod transcript_tail;
+mod twice;
 mod wait;
 
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use shared::event::{Event, Kind};
@@ -26,10 +26,12 @@ pub struct Entry {
     pub who: String,
     /// What.
     pub text: String,
+    /// Where it stands.
+    pub source: Source,
 }
 
 /// What kind of lines a file holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Source {
     /// Claude Code's own transcript.
     Transcript,
@@ -53,6 +55,11 @@ impl Tail {
         Self { path, source, offset: 0, rest: Vec::new() }
     }
 
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What was added since the last look. A file that is not there yet holds nothing.
     pub fn read(&mut self) -> Vec<Entry> {
         let Ok(mut file) = File::open(&self.path) else { return Vec::new() };
@@ -71,16 +78,22 @@ impl Tail {
 
     fn entries(&self, line: &[u8]) -> Vec<Entry> {
         let text = String::from_utf8_lossy(line);
-        match self.source {
+        let entries = match self.source {
             Source::Transcript => serde_json::from_str(&text).map(|row| of_row(&row)).unwrap_or_default(),
             Source::Events => Event::parse(&text).and_then(of_event).into_iter().collect(),
-        }
+        };
+        entries.into_iter().map(|entry| Entry { source: self.source, ..entry }).collect()
     }
 }
 
 fn entry(at: &str, who: &str, text: &str) -> Option<Entry> {
     let text = flatten(text, LONGEST);
-    (!text.is_empty()).then(|| Entry { at: at.to_owned(), who: flatten(who, 40), text })
+    (!text.is_empty()).then(|| Entry {
+        at: at.to_owned(),
+        who: flatten(who, 40),
+        text,
+        source: Source::Transcript,
+    })
 }
 
 fn of_row(row: &Value) -> Vec<Entry> {
@@ -122,8 +135,7 @@ fn of_event(event: Event) -> Option<Entry> {
     match event.kind {
         Kind::State { status } => entry(&at, "state", status.name()),
         Kind::Denial(denial) => entry(&at, "denied", &format!("{} {}", denial.tool, denial.what)),
-        // What the caller says stands in the transcript.
-        Kind::Message { from, text } if from != "caller" => entry(&at, &from, &text),
+        Kind::Message { from, text } => entry(&at, &from, &text),
         Kind::Check { command, exit_code } => {
             let ended = exit_code.map_or_else(|| "stopped".to_owned(), |code| format!("exit code {code}"));
             entry(&at, "check", &format!("{command}: {ended}"))
@@ -161,6 +173,7 @@ mod tests {
         let event = |kind| Event { v: 1, ts: "t".into(), id: "d".into(), kind };
         let check = of_event(event(Kind::Check { command: "make test".into(), exit_code: Some(2) })).unwrap();
         assert_eq!((check.who.as_str(), check.text.as_str()), ("check", "make test: exit code 2"));
-        assert!(of_event(event(Kind::Message { from: "caller".into(), text: "x".into() })).is_none());
+        let told = of_event(event(Kind::Message { from: "caller".into(), text: "x".into() })).unwrap();
+        assert_eq!((told.who.as_str(), told.text.as_str()), ("caller", "x"));
     }
 }
