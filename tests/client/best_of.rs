@@ -106,6 +106,11 @@ fn with_a_judge_the_best_of_those_that_pass_wins() {
     // What was taken away can be had back by its commit until git forgets it.
     let removed = said["best_of"]["candidates"][0]["removed"].as_str().expect("a commit");
     assert_eq!(stage.git(&["show", &format!("{removed}:made")]), "good");
+    let gone = &said["best_of"]["candidates"][0]["result"];
+    assert_eq!(
+        (&gone["branch"], &gone["merge"], &gone["worktree"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
 }
 
 #[test]
@@ -148,5 +153,10 @@ fn a_contest_that_cannot_be_held_is_refused_before_anything_starts() {
     ] {
         stage.contest(words).run().code(64).stderr_has(said);
     }
+    std::fs::rename(stage.world.path("repo/.git"), stage.world.path("away")).expect("a repository");
+    let told =
+        stage.contest(&["good", "--best-of", "2"]).run().code(64).stderr_has("no git repository").errors();
+    assert_eq!(told.matches("no git repository").count(), 1, "{told}");
+    std::fs::rename(stage.world.path("away"), stage.world.path("repo/.git")).expect("it is back");
     assert!(stage.records().is_empty() && stage.branches().is_empty());
 }

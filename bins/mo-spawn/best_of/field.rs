@@ -30,8 +30,8 @@ impl Field {
         if !(2..=MOST).contains(&each.len()) {
             return Err(wrong(format!("--best-of `{}` names no field of 2 to {MOST}", typed(said))));
         }
-        if named.is_some_and(|named| !each.contains(named)) {
-            return Err(wrong("NAME is none of those that --best-of names: leave it out".to_owned()));
+        if let Some(named) = named.filter(|named| !each.contains(named)) {
+            return Err(wrong(format!("`{named}` is none of those that --best-of names: leave it out")));
         }
         Ok(Self(each))
     }

@@ -48,6 +48,8 @@ pub fn run(world: &World, task: &Task, field: &Field) -> Result<Exit> {
     // All of them must be there before the first one starts.
     let workers = field.workers().iter().map(|name| Worker::load(&world.paths, name));
     let workers = workers.collect::<Result<Vec<_>>>()?;
+    let base = task.worktree.as_deref().filter(|base| !base.is_empty());
+    worktree::can_be_made(world, &world.cwd(), base)?;
     let text = prompt::read(&task.source)?;
     let mut file = tempfile::Builder::new()
         .prefix("mo-task-")

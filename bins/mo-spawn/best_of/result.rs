@@ -34,7 +34,7 @@ struct Candidate<'a> {
     score: Option<f64>,
     /// The commit of a branch that was taken away, for who wants it back.
     removed: Option<&'a str>,
-    result: Option<&'a Value>,
+    result: Option<Value>,
 }
 
 /// All that is told.
@@ -77,7 +77,7 @@ impl Outcome<'_> {
             world.say.note(&format!("{} {}: {outcome}{score} ({})", runner.number, runner.worker, runner.id));
         }
         match document.and_then(|document| document["merge"].as_str()) {
-            Some(merge) => world.say.hint(merge),
+            Some(merge) => world.say.hint(&format!("take: {merge}")),
             None if self.winner.is_none() => {
                 world.say.hint("nobody won, so nothing was taken away: `mo-spawn worktrees` lists the work");
             }
@@ -93,12 +93,8 @@ impl Outcome<'_> {
             id: runner.id.as_str(),
             outcome: self.word(runner),
             score: runner.score,
-            removed: self
-                .removed
-                .iter()
-                .find(|(number, _)| *number == runner.number)
-                .map(|(_, tip)| tip.as_str()),
-            result: runner.ended.as_ref().and_then(|ended| ended.document.as_ref()),
+            removed: self.removed(runner),
+            result: self.result(runner),
         });
         let contest = Contest { judge: self.judge, winner: self.winner, candidates: candidates.collect() };
         let contest = serde_json::to_value(contest)
@@ -112,6 +108,25 @@ impl Outcome<'_> {
             fields.insert("best_of".to_owned(), contest);
         }
         Ok(document)
+    }
+
+    /// The last commit of its branch, where that was taken away.
+    fn removed(&self, runner: &Runner) -> Option<&str> {
+        let removed = self.removed.iter().find(|(number, _)| *number == runner.number);
+        removed.map(|(_, tip)| tip.as_str())
+    }
+
+    /// Its document, without what is gone.
+    fn result(&self, runner: &Runner) -> Option<Value> {
+        let mut document = runner.ended.as_ref()?.document.clone()?;
+        if self.removed(runner).is_some()
+            && let Some(members) = document.as_object_mut()
+        {
+            for gone in ["branch", "merge", "worktree", "resume"] {
+                members.insert(gone.to_owned(), Value::Null);
+            }
+        }
+        Some(document)
     }
 
     fn word<'r>(&self, runner: &'r Runner) -> &'r str {

@@ -23,6 +23,9 @@ const RESULT: u64 = 16 << 20;
 /// The longest line of its course that is shown.
 const LINE: usize = 500;
 
+/// What a run says of its own branch.
+const EARLY: [&str; 2] = ["hint: look: ", "hint: take: "];
+
 /// The run.
 #[derive(Debug)]
 pub struct Runner {
@@ -125,8 +128,11 @@ fn watch(mut child: Child) -> Ended {
 /// Its course, each line with its number before it.
 fn show(mark: &str, said: impl Read, shown: Option<Say>) {
     for line in BufReader::new(said).split(b'\n').map_while(std::result::Result::ok) {
-        if let Some(say) = shown {
-            say.aside(&format!("{mark} {}\n", flatten(&String::from_utf8_lossy(&line), LINE)));
+        let line = flatten(&String::from_utf8_lossy(&line), LINE);
+        // Only the winner's branch is there in the end: how to take it is told then.
+        let is_early = EARLY.iter().any(|hint| line.starts_with(hint));
+        if let Some(say) = shown.filter(|_| !is_early) {
+            say.aside(&format!("{mark} {line}\n"));
         }
     }
 }

@@ -23,4 +23,4 @@ mod tree;
 
 pub use changes::Snapshot;
 pub use message::Message;
-pub use tree::{Left, Worktree, discard, remains, workdir};
+pub use tree::{Left, Worktree, can_be_made, discard, remains, workdir};

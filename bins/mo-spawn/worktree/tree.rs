@@ -61,16 +61,27 @@ pub enum Left {
     Uncommitted,
 }
 
+/// The repository around `cwd`, and the commit that a tree would begin with.
+fn origin(git: &Git, cwd: &Path, base: Option<&str>) -> Result<(Repository, String)> {
+    let repository = Repository::around(git, cwd)?.ok_or_else(|| {
+        Error::new(Exit::Usage, "there is no git repository around").at(cwd).hint(
+            "--worktree and --best-of need one: `git init` and a first commit, or leave them out to work in the directory itself",
+        )
+    })?;
+    let commit = repository.base(base)?;
+    Ok((repository, commit))
+}
+
+/// Whether trees can be made here: told once, before several runs begin.
+pub fn can_be_made(world: &World, cwd: &Path, base: Option<&str>) -> Result<()> {
+    origin(&Git::find(world, cwd)?, cwd, base).map(drop)
+}
+
 impl Worktree {
     /// Makes the tree of this dispatch from HEAD of the repository around `cwd`, or from `base`.
     pub fn create(world: &World, cwd: &Path, id: &DispatchId, base: Option<&str>) -> Result<Self> {
         let git = Git::find(world, cwd)?;
-        let repository = Repository::around(&git, cwd)?.ok_or_else(|| {
-            Error::new(Exit::Usage, "there is no git repository around").at(cwd).hint(
-                "--worktree needs one: `git init` and a first commit, or leave it out to work in the directory itself",
-            )
-        })?;
-        let base_commit = repository.base(base)?;
+        let (repository, base_commit) = origin(&git, cwd, base)?;
         let root = world.paths.worktrees()?;
         file::create_private_dir(&root)?;
         // Git tells of real paths only.
