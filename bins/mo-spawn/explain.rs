@@ -29,7 +29,9 @@ pub fn print(world: &World, launch: &Launch) -> Result<Exit> {
         }
     }
     text.push_str("\ntakes away:\n");
-    for decision in launch.env.decisions().filter(|decision| decision.value.is_none()) {
+    let gone = launch.env.decisions().filter(|decision| decision.value.is_none());
+    let was_there = |name: &OsStr| name.to_str().is_none_or(|name| world.env.get(name).is_some());
+    for decision in gone.filter(|decision| was_there(&decision.name)) {
         let rule = decision.rule.as_deref().unwrap_or_default();
         text.push_str(&format!("  {}  ({rule})\n", decision.name.to_string_lossy()));
     }

@@ -173,4 +173,14 @@ mod tests {
             assert!(!is_managed(words), "{words:?}");
         }
     }
+
+    #[test]
+    fn a_check_that_is_empty_checks_nothing_and_is_refused() {
+        for words in [["--check", ""], ["--check", " "]] {
+            let error = parse(&["glm", "--task", "-", words[0], words[1]]).unwrap_err();
+            assert_eq!(error.exit(), Exit::Usage, "{words:?}");
+        }
+        let error = parse(&["glm", "--task"]).unwrap_err();
+        assert_eq!(error.what_next(), Some("`mo-spawn --task - --help` lists the flags"));
+    }
 }

@@ -17,6 +17,8 @@ use crate::sandbox::Network;
 
 use super::{NAME, Options, Request, amount, no_name, retries};
 
+/// Where these flags are listed.
+const HELP: &str = "`mo-spawn --task - --help` lists the flags";
 /// How often a task is tried when nobody says.
 const ATTEMPTS: u32 = 2;
 
@@ -111,8 +113,9 @@ examples:
 files:
   $CLAUDE_WORKERS_ROOT/.dispatch/MONTH/ID.json     the record; beside it ID.prompt and ID.events
 
-exit codes: 0 done, 1 failed, denied or a check failed, 69 provider or quota, 75 a limit was reached,
-77 the key is refused, 124 timed out, 130 cancelled",
+exit codes: 0 done, 1 failed, denied or a check failed, 64 wrong use, 69 provider or quota, 74 cannot read or write,
+75 a limit was reached, 77 the key is missing or refused, 78 wrong model, URL or configuration, 124 timed out,
+130 cancelled",
 };
 
 /// Where the task's text comes from.
@@ -240,7 +243,7 @@ const NOT_SHARED: &[&str] =
 impl Task {
     /// Reads the command line but for the worker's name.
     pub fn parse(words: Vec<OsString>, name: Option<OsString>) -> Result<Request> {
-        let matches = match PROGRAM.parse(words.clone())? {
+        let matches = match PROGRAM.parse(words.clone()).map_err(with_our_help)? {
             shared::args::Request::Print(text) => return Ok(Request::Print(text)),
             shared::args::Request::Run(matches) => matches,
         };
@@ -255,6 +258,14 @@ impl Task {
 
     fn refuse_what_does_not_go_together(&self) -> Result<()> {
         let wrong = |what| Err(Error::new(Exit::Usage, what));
+        let empty = |command: &str| command.trim().is_empty();
+        // As of a variable that is not set: a shell would say that it succeeded.
+        if self.checks.iter().any(|check| empty(check)) {
+            return wrong("--check is an empty command, which checks nothing");
+        }
+        if self.judge.as_deref().is_some_and(empty) {
+            return wrong("--judge is an empty command, which judges nothing");
+        }
         match &self.best_of {
             Some(_) if self.id.is_some() => wrong("--id names one dispatch, and --best-of starts several"),
             None if self.judge.is_some() => {
@@ -362,6 +373,14 @@ impl Task {
             nested: self.nested,
             sandbox: self.sandbox,
         }
+    }
+}
+
+/// The program's name stands for both ways of working: the help that lists these flags is that of a task.
+fn with_our_help(error: Error) -> Error {
+    match error.what_next() {
+        Some(hint) if hint.starts_with("`mo-spawn --help`") => error.clone().hint(HELP),
+        _ => error,
     }
 }
 
