@@ -30,11 +30,11 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
     let unlogged = ledger.unlogged();
     let (costs, trouble) = Costs::load(world);
     let unpriced = unpriced(&ledger, &costs);
-    let needs = needs(&ledger, trouble.as_ref());
+    let needs = needs(&ledger, trouble.as_ref(), &unpriced);
     if matches.has("json") {
         world.say.line(&document(&ledger, &homes, &unlogged, &unpriced, &needs).to_string())?;
     } else {
-        world.say.out(&text(&ledger, &homes, &unlogged, &unpriced))?;
+        world.say.out(&text(&ledger, &homes, &unlogged))?;
         for need in &needs {
             world.say.note(need);
         }
@@ -43,9 +43,14 @@ pub fn run(world: &World, matches: &Matches) -> Result<Exit> {
 }
 
 /// What the user should do something about.
-fn needs(ledger: &Ledger, trouble: Option<&Error>) -> Vec<String> {
+fn needs(ledger: &Ledger, trouble: Option<&Error>, unpriced: &BTreeSet<String>) -> Vec<String> {
     let book = ledger.book();
     let mut needs: Vec<String> = trouble.map(ToString::to_string).into_iter().collect();
+    if !unpriced.is_empty() {
+        let models: Vec<&str> = unpriced.iter().map(String::as_str).collect();
+        let them = if models.len() == 1 { "it" } else { "them" };
+        needs.push(format!("no price is known for {}: name {them} in prices.json", models.join(", ")));
+    }
     for path in &book.unreadable {
         needs.push(format!("cannot read {path}: what it holds is not counted; make it readable"));
     }
@@ -79,7 +84,7 @@ fn unlogged_fresh(unlogged: &[Unlogged]) -> u64 {
     unlogged.iter().fold(0, |sum, session| sum + session.usage.fresh())
 }
 
-fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged], unpriced: &BTreeSet<String>) -> String {
+fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged]) -> String {
     let book = ledger.book();
     let mut lines = vec![
         format!("{} transcripts, {} rows, {} messages", ledger.files(), ledger.rows(), book.totals.messages),
@@ -101,10 +106,6 @@ fn text(ledger: &Ledger, homes: &[Home], unlogged: &[Unlogged], unpriced: &BTree
             "{} messages for which the gateway's audit names several workers: they count as their session's own",
             book.contested
         ));
-    }
-    if !unpriced.is_empty() {
-        let models: Vec<&str> = unpriced.iter().map(String::as_str).collect();
-        lines.push(format!("no price is known for {}: name it in prices.json", models.join(", ")));
     }
     for home in homes.iter().filter(|home| home.dir.join("projects").is_dir()) {
         lines.push(format!(
