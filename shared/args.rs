@@ -184,10 +184,18 @@ impl Program {
             return Error::new(Exit::Usage, "there is no flag of that name")
                 .hint(meant.unwrap_or_else(|| ROTATE.to_owned()));
         }
-        let hint = meant.unwrap_or_else(|| format!("`{} --help` lists the flags", self.name));
+        let called = command.map(|command| command.name).filter(|name| !name.is_empty());
+        let whole = called.map_or_else(|| self.name.to_owned(), |name| format!("{} {name}", self.name));
+        let hint = meant.unwrap_or_else(|| format!("`{whole} --help` lists the flags"));
         let dashes = if word.starts_with("--") { "--" } else { "-" };
         let bare = word.trim_start_matches('-');
-        Error::new(Exit::Usage, format!("there is no flag {dashes}{}", typed(bare))).hint(hint)
+        let others = || self.commands.iter().flat_map(|command| command.flags).any(|flag| flag.long == bare);
+        let what = match called {
+            // The list of all flags has it: it is another command's.
+            Some(name) if others() => format!("`{name}` takes no --{bare}"),
+            _ => format!("there is no flag {dashes}{}", typed(bare)),
+        };
+        Error::new(Exit::Usage, what).hint(hint)
     }
 
     fn check_operands(&self, command: &Command, operands: &[OsString]) -> Result<()> {
@@ -226,14 +234,14 @@ impl Program {
 
     fn usage(&self, command: &Command) -> String {
         let mut usage = self.name.to_owned();
-        for word in [command.name, command.operands] {
+        // What follows `--` is another program's, its flags too.
+        let flags = if command.flags.is_empty() { "" } else { "[flags]" };
+        let (before, behind) = if command.operands.starts_with("-- ") { (flags, "") } else { ("", flags) };
+        for word in [command.name, before, command.operands, behind] {
             if !word.is_empty() {
                 usage.push(' ');
                 usage.push_str(word);
             }
-        }
-        if !command.flags.is_empty() {
-            usage.push_str(" [flags]");
         }
         usage
     }
@@ -291,7 +299,8 @@ fn push_flags(text: &mut String, flags: &[&Flag]) {
 
 /// The name of the operand that is missing after `given` ones.
 fn missing(command: &Command, given: usize) -> String {
-    let named = command.operands.split_whitespace().filter(|word| !word.starts_with('[')).nth(given);
+    let named =
+        command.operands.split_whitespace().filter(|word| !word.starts_with('[') && *word != "--").nth(given);
     named.unwrap_or("an operand").trim_end_matches('…').to_owned()
 }
 
@@ -318,6 +327,13 @@ mod tests {
                     Flag { long: "note", value: "N", about: "a note" },
                     Flag { long: "tree", value: "[=BASE]", about: "a tree" },
                 ],
+            },
+            Command {
+                name: "exec",
+                operands: "-- claude [arguments…]",
+                takes: (1, 9),
+                about: "runs",
+                flags: &[Flag { long: "keep", value: "", about: "keeps" }],
             },
         ],
         flags: &[Flag { long: "json", value: "", about: "as JSON" }],
@@ -366,7 +382,10 @@ mod tests {
         assert_eq!(hint(&["list", "--jsno"]), "did you mean --json?");
         assert_eq!(hint(&["rename", "a"]), "usage: mo-test rename OLD NEW [flags]");
         assert_eq!(parse(&["rename", "a"]).unwrap_err().to_string(), "NEW is missing");
-        assert_eq!(parse(&["list", "--note", "x"]).unwrap_err().to_string(), "there is no flag --note");
+        assert_eq!(parse(&["list", "--note", "x"]).unwrap_err().to_string(), "`list` takes no --note");
+        assert_eq!(hint(&["list", "--note", "x"]), "`mo-test list --help` lists the flags");
+        assert_eq!(hint(&["exec"]), "usage: mo-test exec [flags] -- claude [arguments…]");
+        assert_eq!(parse(&["exec"]).unwrap_err().to_string(), "claude is missing");
         assert_eq!(parse(&[]).unwrap_err().exit(), Exit::Usage);
     }
 

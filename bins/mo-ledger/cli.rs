@@ -94,5 +94,8 @@ files:
     (of cache_read, cache_write_5m and cache_write_1h, what is left out costs as input)
 
 Fresh tokens are input, cache writes and output; cache reads stand apart.
+
+exit codes: 0 done, 1 check: something needs you, 64 wrong use, 65 a file of it is broken, 74 cannot read or write,
+75 busy, 78 no home directory
 "#,
 };

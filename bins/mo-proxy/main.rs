@@ -130,7 +130,8 @@ files:
 
 signals: SIGHUP reads the configuration anew (so does a change of its file); SIGTERM and SIGINT end it once its streams have ended, or after 30 seconds; a second one at once
 
-exit codes: 0 ended as asked, 64 wrong use, 74 cannot listen there, 75 it runs already, 78 bad configuration",
+exit codes: 0 done, 1 no gateway runs, or it did not do it, 64 wrong use, 65 the audit was changed, 69 it does not answer,
+74 cannot listen there, 75 it runs already, 78 bad configuration",
 };
 
 fn main() -> ExitCode {

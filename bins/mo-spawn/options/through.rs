@@ -56,7 +56,10 @@ dispatches that were started before:
   mo-spawn logs ID [--follow]       what a worker says and does
   mo-spawn tell ID TEXT             a message into a running worker's conversation
   mo-spawn resume ID [TEXT]         the same worker session, a new attempt
+  mo-spawn attach ID                its session, opened in Claude Code
   mo-spawn stop ID…, wait ID…       end them; wait until they have ended
+  mo-spawn worktrees [--prune]      the work trees of dispatches, and whether they are merged
+  mo-spawn roles                    what a worker can be good at (--role)
 
 with --task, mo-spawn owns the run: checks and sends back, limits, one result (mo-spawn --task - --help):
   mo-spawn glm --task task.md --check 'cargo test' --timeout 20m --json
