@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
 use shared::args::{Flag, Matches};
 use shared::audit_line::AuditLine;
+use shared::clock::rfc3339;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::flatten::flatten;
@@ -53,17 +57,27 @@ pub fn folder(world: &World) -> Result<PathBuf> {
     Ok(world.paths.proxy()?.join("audit"))
 }
 
-fn query(matches: &Matches) -> Query {
+fn query(matches: &Matches) -> Result<Query> {
     let text = |flag: &str| matches.value(flag).map(str::to_owned);
-    Query {
-        since: text("since"),
+    Ok(Query {
+        since: matches.value("since").map(since).transpose()?,
         model: text("model"),
         session: text("session"),
         agent: text("agent"),
         role: text("role"),
         provider: text("upstream"),
         failed: matches.has("failed"),
-    }
+    })
+}
+
+/// A day, which begins as the audit's times say, in UTC; or a time.
+fn since(typed: &str) -> Result<String> {
+    let day = typed.parse::<Date>().ok().filter(|_| !typed.contains(['T', 't', ' ']));
+    let day = day.and_then(|day| TimeZone::UTC.to_timestamp(day.to_datetime(Time::midnight())).ok());
+    day.or_else(|| typed.parse::<Timestamp>().ok()).map(rfc3339).ok_or_else(|| {
+        Error::new(Exit::Usage, format!("--since `{}` is neither a day nor a time", flatten(typed, LONGEST)))
+            .hint("write a day like 2026-11-01, or a time like 2026-11-01T08:00:00Z")
+    })
 }
 
 fn show(world: &World, matches: &Matches) -> Result<Exit> {
@@ -71,7 +85,7 @@ fn show(world: &World, matches: &Matches) -> Result<Exit> {
         typed.parse().map_err(|_| Error::new(Exit::Usage, "--last takes a number").hint("like --last 100"))
     })?;
     let mut lines = std::collections::VecDeque::new();
-    each(&folder(world)?, &query(matches), |line| {
+    each(&folder(world)?, &query(matches)?, |line| {
         lines.push_back(line);
         if last > 0 && lines.len() > last {
             lines.pop_front();
@@ -131,7 +145,7 @@ fn export(world: &World, matches: &Matches) -> Result<Exit> {
         world.say.out(COLUMNS)?;
     }
     let mut failure = None;
-    each(&folder(world)?, &query(matches), |line| {
+    each(&folder(world)?, &query(matches)?, |line| {
         let written = if csv {
             world.say.data(&as_csv(&line))
         } else {
@@ -225,7 +239,18 @@ fn check(world: &World, matches: &Matches) -> Result<Exit> {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use shared::exit::Exit;
+
+    use super::{quoted, since};
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        assert_eq!(since("2026-11-01").as_deref(), Ok("2026-11-01T00:00:00.000Z"));
+        assert_eq!(since("2026-11-01T08:00:00+01:00").as_deref(), Ok("2026-11-01T07:00:00.000Z"));
+        for typed in ["foo", "", "2026-12-1", "01.12.2026", "2026-11-01T08"] {
+            assert_eq!(since(typed).unwrap_err().exit(), Exit::Usage, "{typed}");
+        }
+    }
 
     #[test]
     fn no_cell_runs_or_ends_early() {

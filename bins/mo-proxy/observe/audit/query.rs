@@ -10,7 +10,7 @@ use super::chain;
 /// Conditions; all of them hold for a line that is meant.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// Not before this time, RFC 3339 (its beginning is enough).
+    /// Not before this time, written as the lines write theirs.
     pub since: Option<String>,
     /// A model that was asked for or used.
     pub model: Option<String>,
