@@ -2,6 +2,7 @@
 //! words; after it Claude Code's, unless `--task` makes all of them ours.
 
 mod amount;
+mod limits;
 mod task;
 mod through;
 
@@ -13,7 +14,8 @@ use shared::exit::Exit;
 
 use crate::sandbox::Network;
 
-pub use task::{Limits, Progress, Source, Task};
+pub use limits::Limits;
+pub use task::{Progress, Source, Task};
 pub use through::Options;
 
 /// The program's name.

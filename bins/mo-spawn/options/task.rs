@@ -2,19 +2,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use shared::args::{Command, Flag, Matches, Program};
 use shared::dispatch_id::DispatchId;
 use shared::error::{Error, Result};
 use shared::exit::Exit;
-use shared::money::Money;
 use shared::name::Name;
 use shared::tier::Tier;
 
 use crate::best_of::Field;
 use crate::sandbox::Network;
 
+use super::limits::Limits;
 use super::{NAME, Options, Request, amount, no_name, retries};
 
 /// Where these flags are listed.
@@ -127,21 +126,6 @@ pub enum Source {
     Stdin,
     /// This text.
     Text(String),
-}
-
-/// What bounds a run.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Limits {
-    /// Time at work.
-    pub time: Option<Duration>,
-    /// Money, by our price list.
-    pub money: Option<Money>,
-    /// Fresh tokens.
-    pub tokens: Option<u64>,
-    /// Answers of the model.
-    pub turns: Option<u32>,
-    /// Bytes that Claude Code prints.
-    pub output: Option<u64>,
 }
 
 /// How the course is shown.
@@ -325,7 +309,7 @@ impl Task {
                 .value("attempts")
                 .map_or(Ok(ATTEMPTS), |typed| amount::number("attempts", typed, 20))?,
             baseline: matches.has("baseline"),
-            limits: limits(matches)?,
+            limits: Limits::of(matches)?,
             role: text("role"),
             cast: Vec::new(),
             role_words: None,
@@ -382,20 +366,6 @@ fn with_our_help(error: Error) -> Error {
         Some(hint) if hint.starts_with("`mo-spawn --help`") => error.clone().hint(HELP),
         _ => error,
     }
-}
-
-fn limits(matches: &Matches) -> Result<Limits> {
-    let count = |flag: &str| matches.value(flag).map(|typed| amount::count(flag, typed)).transpose();
-    Ok(Limits {
-        time: matches.value("timeout").map(|typed| amount::time("timeout", typed)).transpose()?,
-        money: matches.value("budget-usd").map(|typed| amount::dollars("budget-usd", typed)).transpose()?,
-        tokens: count("budget-tokens")?,
-        turns: matches
-            .value("max-turns")
-            .map(|typed| amount::number("max-turns", typed, 100_000))
-            .transpose()?,
-        output: count("max-output-bytes")?,
-    })
 }
 
 /// `--tier` is a model's name that must be a tier.
