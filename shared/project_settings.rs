@@ -199,7 +199,9 @@ mod tests {
             let found = ProjectSettings::of(&at(directory), &[], Some(&at("home/.claude")));
             let mut found: Vec<String> = found.iter().map(|one| one.path.display().to_string()).collect();
             let top = format!("{}/", std::fs::canonicalize(world.path()).unwrap().display());
-            found.iter_mut().for_each(|path| *path = path.replace(&top, ""));
+            for path in &mut found {
+                *path = path.replace(&top, "");
+            }
             found.dedup();
             found
         };

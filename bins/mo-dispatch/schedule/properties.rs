@@ -74,7 +74,7 @@ fn candidate(number: usize) -> impl Strategy<Value = Candidate> {
                 kind: if anthropic { Kind::Account } else { Kind::Provider },
                 provider: if anthropic { "anthropic".into() } else { format!("p{number}") },
                 broken,
-                unproven: !anthropic && number % 2 == 0,
+                unproven: !anthropic && number.is_multiple_of(2),
                 default_tier: tiers.first().copied(),
                 tiers: tiers.iter().map(|tier| (*tier, format!("m-{tier}"))).collect(),
                 anthropic,
