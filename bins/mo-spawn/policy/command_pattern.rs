@@ -2,6 +2,7 @@
 //! command as it stands.
 
 use super::glob::Glob;
+use super::prefix;
 use super::script::{self, Simple, Word};
 
 /// How strictly a command is compared.
@@ -60,7 +61,12 @@ impl CommandPattern {
 
     /// Whether it stands for this simple command.
     pub fn fits(&self, command: &Simple, care: Care) -> bool {
-        !self.words.is_empty() && fits(&self.words, &command.words, care, true)
+        let stands = |words: &[Word]| fits(&self.words, words, care, true);
+        !self.words.is_empty()
+            && match care {
+                Care::Sure => stands(&command.words),
+                Care::Possible => prefix::any(command, &stands),
+            }
     }
 }
 
@@ -96,9 +102,7 @@ fn is(pattern: &Glob, word: &Word, care: Care, first: bool) -> bool {
     if care == Care::Sure {
         return !word.changes && pattern.fits(&word.text);
     }
-    // `/bin/rm` is `rm`.
-    let name = word.text.rsplit('/').next().filter(|_| first);
-    word.changes || pattern.fits(&word.text) || name.is_some_and(|name| pattern.fits(name))
+    word.changes || pattern.fits(&word.text) || (first && pattern.fits(prefix::name(word)))
 }
 
 #[cfg(test)]
@@ -139,10 +143,12 @@ mod tests {
 
     #[test]
     fn a_denial_holds_for_what_may_be_meant() {
-        for command in ["rm x", "/bin/rm x", "$x y", "r? x", "{rm,x}", "'rm'"] {
+        for command in ["rm x", "/bin/rm x", "$x y", "r? x", "{rm,x}", "'rm'", "find . -exec rm x"] {
             assert!(fits("rm:*", command, Care::Possible), "{command}");
         }
-        assert!(!fits("rm:*", "git rm x", Care::Possible));
+        for command in ["git status", "ls $x *.rs", "git commit -m 'rm x'", "X=1 make $x", "sudo ls *"] {
+            assert!(!fits("rm:*", command, Care::Possible), "{command}");
+        }
     }
 
     #[test]

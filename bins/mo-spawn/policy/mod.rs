@@ -6,6 +6,7 @@ mod file;
 mod glob;
 mod path_pattern;
 mod place;
+mod prefix;
 mod rule;
 mod script;
 #[cfg(test)]
