@@ -51,6 +51,26 @@ fn what_is_denied_is_denied_also_where_the_client_would_not_ask() {
 }
 
 #[test]
+fn leave_to_edit_is_none_to_give_itself_hooks() {
+    for mode in ["acceptEdits", "default"] {
+        let stage = Stage::with_demo();
+        let home = stage.world.home().display();
+        let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"touch hooked"}]}]}}"#;
+        let prompt = format!(
+            "#write {home}/.claude/settings.json {hook}\n#write {home}/.mcp.json {{}}\n#write {home}/open x\n#say done"
+        );
+        let flags = ["--permission-mode", mode, "--allow", "Edit"];
+        let said: Value = task(&stage, &prompt, &flags).run().code(1).json();
+        assert_eq!(denied(&said), ["Write", "Write"], "{mode}: {said:#}");
+        let held = [".claude/settings.json", ".mcp.json"];
+        assert!(held.iter().all(|path| !stage.world.path(path).exists()), "{mode}");
+        assert!(stage.world.path("open").exists(), "{mode}");
+        let heard = stage.workers.asked().iter().map(Request::everything).collect::<String>();
+        assert!(heard.contains("only a rule that names it"), "{mode}: {heard}");
+    }
+}
+
+#[test]
 fn a_policy_with_a_mistake_starts_nothing() {
     let stage = Stage::with_demo();
     stage.world.write("p.json", r#"{"version": 1, "rules": [{"allow": "Bash(ls"}, {"forbid": "Read"}]}"#);

@@ -4,6 +4,7 @@
 mod command_pattern;
 mod file;
 mod glob;
+mod obeyed;
 mod path_pattern;
 mod place;
 mod prefix;
@@ -59,8 +60,12 @@ impl Policy {
             return self.decide_command(tool, command, ground);
         }
         let subject = Subject::of(tool, input, ground);
-        match self.first(tool, |rule| rule.covers(&subject, ground)) {
+        match self.first(tool, |rule| rule.covers(tool, &subject, ground)) {
             Some(rule) => verdict(rule, tool),
+            None if subject.is_obeyed(tool, ground) => Decision::Deny(format!(
+                "What stands in .claude, .git or .mcp.json is obeyed, so only a rule that names it gives leave to write there. {}",
+                self.nothing_allows(tool, "this")
+            )),
             None => Decision::Deny(self.nothing_allows(tool, "this")),
         }
     }
@@ -147,7 +152,7 @@ impl Policy {
                 continue;
             }
             let subject = self.redirected(word, ground);
-            let reason = match self.first(tool, |rule| rule.covers(&subject, ground)) {
+            let reason = match self.first(tool, |rule| rule.covers(tool, &subject, ground)) {
                 Some(rule) => match verdict(rule, tool) {
                     Decision::Allow => continue,
                     Decision::Deny(reason) => reason,

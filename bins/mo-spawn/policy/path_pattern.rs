@@ -70,6 +70,12 @@ impl PathPattern {
         Ok(Self { base, parts })
     }
 
+    /// Whether this very name stands in it.
+    pub fn names(&self, name: &str) -> bool {
+        let is = |glob: &Glob| !glob.is_open() && glob.fits(name);
+        self.parts.iter().any(|part| matches!(part, Part::One(glob) if is(glob)))
+    }
+
     /// Whether it stands for this file.
     pub fn fits(&self, place: &Place, ground: Ground, care: Care) -> bool {
         let below = |path: &Path| self.below(path, ground);

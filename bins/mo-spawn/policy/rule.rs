@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::command_pattern::{Care, CommandPattern};
 use super::glob::Glob;
+use super::obeyed;
 use super::path_pattern::{Ground, PathPattern};
 use super::place::Place;
 
@@ -112,8 +113,11 @@ impl Rule {
         self.scope.is_none()
     }
 
-    /// Whether it stands for a call that is about this.
-    pub fn covers(&self, subject: &Subject, ground: Ground) -> bool {
+    /// Whether it stands for a call of this tool that is about this.
+    pub fn covers(&self, tool: &str, subject: &Subject, ground: Ground) -> bool {
+        if self.effect == Effect::Allow && EDITING.contains(&tool) && !self.names_what(subject, ground) {
+            return false;
+        }
         match (&self.scope, subject) {
             (None, _) => true,
             (Some(Scope::Path(pattern)), Subject::File(place)) => pattern.fits(place, ground, self.care()),
@@ -125,6 +129,15 @@ impl Rule {
             (Some(Scope::Named(pattern)), Subject::Named(name)) => pattern.fits(name),
             // What a call is about that could not be told may be what is denied.
             (Some(_), _) => self.effect == Effect::Deny,
+        }
+    }
+
+    /// Whether all that is obeyed on the way to the file stands in the rule by its name.
+    fn names_what(&self, subject: &Subject, ground: Ground) -> bool {
+        let Some(obeyed) = obeyed_names(subject, ground) else { return false };
+        match &self.scope {
+            Some(Scope::Path(pattern)) => obeyed.iter().all(|name| pattern.names(name)),
+            _ => obeyed.is_empty(),
         }
     }
 
@@ -163,7 +176,20 @@ fn scope(tool: &str, pattern: &str) -> Result<Scope, String> {
     Err(format!("calls of {tool} have nothing that a pattern could be about: name the tool alone"))
 }
 
+/// What is obeyed on the way to the file that a tool would write; nothing where the file cannot be told.
+fn obeyed_names(subject: &Subject, ground: Ground) -> Option<Vec<String>> {
+    match subject {
+        Subject::File(place) => obeyed::names(place, ground.directory),
+        _ => None,
+    }
+}
+
 impl Subject {
+    /// Whether it is a file that leave at large is no leave to write.
+    pub fn is_obeyed(&self, tool: &str, ground: Ground) -> bool {
+        EDITING.contains(&tool) && obeyed_names(self, ground).is_some_and(|names| !names.is_empty())
+    }
+
     /// What this call is about.
     pub fn of(tool: &str, input: &Value, ground: Ground) -> Self {
         let text = |name: &str| input.get(name).and_then(Value::as_str);
