@@ -1,8 +1,10 @@
 //! The dispatcher's settings, `.dispatch/config.json`: read whole and checked whole. The two guards on money open on the
 //! literal `allow` alone; a file with a mistake opens nothing, because it is refused.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::document;
@@ -15,6 +17,8 @@ use crate::paths::Paths;
 
 /// The permission modes that Claude Code knows.
 const MODES: [&str; 7] = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"];
+/// The highest cap on a day's money that is no slip of the pen.
+const MOST_USD: f64 = 1e9;
 /// The only word that opens a guard.
 const ALLOW: &str = "allow";
 /// The word that keeps it closed.
@@ -105,8 +109,12 @@ impl DispatchConfig {
 
     fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         document::must_be_object(path, bytes)?;
-        let given: Map<String, Value> = document::parse(path, bytes)?;
+        let Members { given, twice } = document::parse(path, bytes)?;
         let mut reader = Reader { given: &given, bytes, mistakes: Vec::new() };
+        for name in &twice {
+            let line = document::line_of(bytes, name);
+            reader.mistakes.push((line, format!("`{}` stands there more than once", flatten(name, 40))));
+        }
         let usual = Self::default();
         reader.known();
         if given.get("version").is_some_and(|version| version != 1) {
@@ -131,6 +139,36 @@ impl DispatchConfig {
             .collect();
         Err(Error::new(Exit::Config, mistakes.join("; "))
             .hint("until it is mended nothing is dispatched; without the file the defaults hold, which allow nothing extra"))
+    }
+}
+
+/// The members, and the names of those that stand there more than once: which one was meant cannot be told.
+struct Members {
+    given: Map<String, Value>,
+    twice: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Members { given: Map::new(), twice: Vec::new() };
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    if members.given.insert(name.clone(), value).is_some() {
+                        members.twice.push(name);
+                    }
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Read)
     }
 }
 
@@ -180,9 +218,9 @@ impl Reader<'_> {
         match self.given.get(name) {
             None | Some(Value::Null) => None,
             Some(value) => {
-                let amount = value.as_f64().filter(|amount| *amount >= 0.0 && amount.is_finite());
+                let amount = value.as_f64().filter(|amount| (0.0..=MOST_USD).contains(amount));
                 if amount.is_none() {
-                    self.wrong(name, "null or an amount in USD");
+                    self.wrong(name, "null or an amount in USD, at most a billion");
                 }
                 amount
             }
@@ -245,6 +283,26 @@ mod tests {
         assert!(!error.contains("yolo"), "what was written there is not repeated: {error}");
         for text in ["", "[]", "{", "{} x"] {
             assert_eq!(parse(text).unwrap_err().exit(), Exit::Data, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_amount_out_of_reason_and_a_name_that_stands_there_twice_are_mistakes() {
+        for amount in ["-1", "-0.01", "1e308", "1000000001", "true"] {
+            let error = parse(&format!("{{\n\"daily_usd\": {amount}}}")).unwrap_err();
+            assert_eq!(error.exit(), Exit::Config, "{amount}");
+            assert!(error.to_string().contains("/c:2: `daily_usd`"), "{error}");
+        }
+        assert_eq!(parse(r#"{"daily_usd": 1e999}"#).unwrap_err().exit(), Exit::Data);
+        assert_eq!(parse(r#"{"daily_usd": 1e9}"#).unwrap().daily_usd, Some(1e9));
+        for text in [
+            "{\n\"overage\": \"block\", \"overage\": \"allow\"}",
+            "{\n\"overage\": \"allow\", \"overage\": \"allow\"}",
+            "{\n\"overage\": \"allow\", \"other\": 1, \"overage\": \"block\"}",
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.exit(), Exit::Config, "{text}");
+            assert!(error.to_string().contains("/c:2: `overage` stands there more than once"), "{error}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{ErrorData, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -103,10 +103,7 @@ fn read(
         let sent = match parsed {
             Line::Nothing => Ok(()),
             Line::Message(message) => to_us.send(*message).map_err(|_| ()),
-            Line::Wrong(error, id) => {
-                let answer: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(error, id);
-                answers.send(Out::Line(written(&answer))).map_err(|_| ())
-            }
+            Line::Wrong(error, id) => answers.send(Out::Line(refused(&error, id.as_ref()))).map_err(|_| ()),
         };
         if sent.is_err() {
             return;
@@ -161,6 +158,13 @@ fn parse(line: &[u8], begun: &mut bool) -> Line {
             Line::Wrong(ErrorData::invalid_request("the request is not as the protocol has it", None), id)
         }
     }
+}
+
+/// The answer to what is no message. JSON-RPC wants `id` in it also where it could not be read, as null; the
+/// library's own type leaves it out then.
+fn refused(error: &ErrorData, id: Option<&RequestId>) -> Vec<u8> {
+    let answer = serde_json::json!({"jsonrpc": "2.0", "id": id, "error": error});
+    format!("{answer}\n").into_bytes()
 }
 
 fn written(message: &TxJsonRpcMessage<RoleServer>) -> Vec<u8> {
@@ -230,5 +234,24 @@ mod tests {
         assert!(incoming.try_recv().is_ok());
         let Out::Line(line) = to_client.try_recv().unwrap() else { panic!("a line") };
         assert!(String::from_utf8(line).unwrap().contains("16 MiB"));
+    }
+
+    #[test]
+    fn every_refusal_names_the_request_or_null() {
+        let deep =
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}", "[".repeat(100_000));
+        for (line, id) in [
+            (deep.as_str(), Value::Null),
+            ("[]", Value::Null),
+            ("{\"jsonrpc\":\"1.0\",\"id\":7,\"method\":\"ping\"}", 7.into()),
+        ] {
+            let (to_us, _incoming) = queue::unbounded_channel();
+            let (answers, to_client) = mpsc::channel();
+            read(&mut format!("{line}\n").as_bytes(), &to_us, &answers);
+            let Out::Line(answer) = to_client.try_recv().unwrap() else { panic!("a line") };
+            let answer: Value = serde_json::from_slice(&answer).unwrap();
+            assert_eq!(answer.get("id"), Some(&id), "{answer}");
+            assert!(answer["error"]["code"].is_i64() && answer["jsonrpc"] == "2.0", "{answer}");
+        }
     }
 }

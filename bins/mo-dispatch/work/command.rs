@@ -5,6 +5,11 @@ use std::path::Path;
 
 use crate::tools::spec::Spec;
 
+/// The least that `--budget-usd` can be.
+pub const LEAST_USD: f64 = 0.000_001;
+/// The most that `--budget-usd` takes.
+const MOST_USD: f64 = 1e6;
+
 /// One run to be started.
 #[derive(Debug)]
 pub struct Command<'a> {
@@ -104,12 +109,13 @@ impl Command<'_> {
         words
     }
 
-    /// The least of what the caller allows and what is left of the day.
+    /// The least of what the caller allows and what is left of the day, as far as `mo-spawn` takes it.
     fn budget(&self) -> Option<f64> {
-        match (self.spec.budget_usd, self.left_usd) {
+        let least = match (self.spec.budget_usd, self.left_usd) {
             (Some(own), Some(left)) => Some(own.min(left)),
             (own, left) => own.or(left),
-        }
+        };
+        least.map(|usd| usd.clamp(LEAST_USD, MOST_USD))
     }
 }
 
@@ -172,5 +178,10 @@ mod tests {
         let again = words(&spec, Some("d-0"), None);
         assert!(again.contains("--continue-from d-0") && !again.contains("--worktree"), "{again}");
         assert!(again.contains("--budget-usd 2.000000"), "{again}");
+        for (left, said) in [(0.0, "0.000001"), (0.000_000_1, "0.000001"), (1e9, "1000000.000000")] {
+            let plain = Spec::of(&json!({"title": "t", "prompt": "p"})).unwrap();
+            let words = words(&plain, None, Some(left));
+            assert!(words.contains(&format!("--budget-usd {said}")), "{words}");
+        }
     }
 }

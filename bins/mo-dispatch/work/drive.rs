@@ -106,7 +106,7 @@ fn prepare(hub: &Hub, task: &Task, worker: &str, run: &DispatchId) -> Result<Pre
         anew: !resumed,
         permission_mode: &config.permission_mode,
         timeout_minutes: config.timeout_minutes,
-        left_usd: config.daily_usd.map(|cap| (cap - spent::today(hub, now)).max(0.000_001)),
+        left_usd: config.daily_usd.map(|cap| cap - spent::today(hub, now)),
     };
     let course = Course {
         id: task.id.to_string(),

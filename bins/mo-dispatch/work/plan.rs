@@ -75,7 +75,7 @@ fn look(hub: &Arc<Hub>) -> Result<Option<Duration>> {
     let mut seen = picture::take(&hub.world.paths, &leases, now)?;
     ask_unknown(hub, &waiting, &mut seen, now);
     let cap = config.as_ref().ok().and_then(|config| config.daily_usd);
-    let reached = cap.filter(|cap| spent::today(hub, now) >= *cap);
+    let reached = cap.filter(|cap| spent::is_reached(hub, *cap, now));
     let mut waits = false;
     for task in waiting {
         let turn = match &config {

@@ -13,6 +13,7 @@ use shared::document;
 use shared::ledger::usage::Usage;
 use shared::record::Tokens;
 
+use crate::work::command::LEAST_USD;
 use crate::work::hub::Hub;
 use crate::work::leases::Leases;
 use crate::work::task::{Stage, Stop};
@@ -76,9 +77,18 @@ pub fn all(cap: f64) -> String {
     format!("what all dispatches of a day may cost is spent: `daily_usd` is {cap} in .dispatch/config.json")
 }
 
+/// Whether nothing is left of it that a task could be given.
+pub fn is_reached(hub: &Hub, cap: f64, now: Timestamp) -> bool {
+    leaves_nothing(cap, today(hub, now))
+}
+
+fn leaves_nothing(cap: f64, spent: f64) -> bool {
+    cap - spent < LEAST_USD
+}
+
 /// Stops everything of this session that costs money, once this cap is reached.
 pub fn bound(hub: &Hub, cap: f64, now: Timestamp) {
-    if today(hub, now) >= cap {
+    if is_reached(hub, cap, now) {
         let costly = running(hub).into_iter().filter(|(_, usd)| *usd > 0.0);
         let ids: Vec<String> = costly.map(|(id, _)| id).collect();
         hub.stop(&ids, &Stop::OverBudget(all(cap)));
@@ -121,4 +131,19 @@ pub fn running(hub: &Hub) -> Vec<(String, f64)> {
         (id, usd)
     };
     running.into_iter().map(of_task).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leaves_nothing;
+
+    #[test]
+    fn a_rest_that_no_task_can_be_given_is_none() {
+        for (cap, spent) in [(0.0, 0.0), (1.0, 1.0), (1.0, 1.5), (1.0, 0.999_999_7), (0.000_000_4, 0.0)] {
+            assert!(leaves_nothing(cap, spent), "{cap} {spent}");
+        }
+        for (cap, spent) in [(1.0, 0.99), (0.000_01, 0.0), (1e9, 5.0)] {
+            assert!(!leaves_nothing(cap, spent), "{cap} {spent}");
+        }
+    }
 }
