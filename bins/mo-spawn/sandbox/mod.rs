@@ -7,7 +7,7 @@ mod enclosure;
 mod kept_out;
 mod landlock;
 mod modules;
-mod planted;
+pub mod planted;
 mod seal;
 mod seatbelt;
 mod stage;

@@ -11,6 +11,12 @@ use shared::error::{Error, Result};
 /// What is put behind the name of what was moved aside.
 const ASIDE: &str = ".of-the-worker";
 
+/// Whether a name is that of a repository's own folder, moved aside or not. Some file systems know no case.
+pub fn is_repository(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_lowercase();
+    name.strip_prefix(".git").is_some_and(|rest| rest.is_empty() || rest.starts_with(ASIDE))
+}
+
 /// The places below a directory that make git see a repository, as they were.
 #[derive(Debug)]
 pub struct Planted {
@@ -40,7 +46,7 @@ impl Planted {
     }
 }
 
-/// Every `.git`, in whatever letters: some file systems do not tell them apart. And the configuration of what looks
+/// Every `.git`, in whatever letters, and the configuration of what looks
 /// like a repository without a tree.
 fn doors(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

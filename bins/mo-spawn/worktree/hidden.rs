@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use shared::error::Result;
 
 use super::git::{self, Git};
+use crate::sandbox::planted;
 
 /// How many files are hashed by one git.
 const AT_ONCE: usize = 200;
@@ -117,8 +118,8 @@ fn search(folder: &Path, is_top: bool) -> io::Result<Found> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let (name, kind) = (entry.file_name(), entry.file_type()?);
-        // Some file systems know no case. Git never goes into what is called so, whatever it is.
-        found.repository |= name.eq_ignore_ascii_case(".git") && !(is_top && kind.is_file());
+        // Git never goes into what is called so, whatever it is; one that was moved aside holds its commits yet.
+        found.repository |= planted::is_repository(&name) && !(is_top && kind.is_file());
         marks += usize::from(BARE.iter().any(|mark| name == *mark));
         if kind.is_dir() {
             found.folders.push(entry.path());

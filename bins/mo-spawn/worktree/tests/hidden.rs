@@ -135,6 +135,12 @@ fn a_repository_wherever_it_lies_in_the_tree_keeps_it() {
             scene.git_at(&scene.home.join("other"), &words);
         }),
         ("built/", |_, tree| put(&tree.join("built/.git/notes"), "of a person")),
+        // As one is left that a confined worker made.
+        ("built/inner/", |scene, tree| {
+            repository(scene, &tree.join("built/inner"));
+            let door = tree.join("built/inner/.git");
+            fs::rename(&door, door.with_file_name(".git.of-the-worker-1")).unwrap();
+        }),
     ];
     for (named, make) in made {
         let (scene, tree) = scene();
