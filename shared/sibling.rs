@@ -15,6 +15,11 @@ pub fn own() -> Result<PathBuf> {
         .map_err(|error| Error::new(Exit::Bug, "cannot tell where this program lies").because(&error))
 }
 
+/// What starts the program that runs once more: this very one, also where its file was replaced meanwhile.
+pub fn itself() -> Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { own() }
+}
+
 /// The folder of the program that runs.
 pub fn folder() -> Option<PathBuf> {
     own().ok()?.parent().map(Path::to_owned)

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use shared::env;
 use shared::lock::Lock;
 use shared::process;
+use shared::sibling;
 
 use super::orders::Orders;
 use super::{Word, channel};
@@ -142,12 +143,10 @@ pub fn start_below(
     below(command, passed)
 }
 
-/// This very program, also where its file was replaced meanwhile. Under another name, so that whoever ends all
+/// This very program, under another name, so that whoever ends all
 /// `mo-spawn` leaves the keepers to do their work.
 fn itself() -> io::Result<Command> {
-    let program =
-        if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { std::env::current_exe()? };
-    let mut command = Command::new(program);
+    let mut command = Command::new(sibling::itself().map_err(io::Error::other)?);
     command.arg0("mo-keeper");
     Ok(command)
 }

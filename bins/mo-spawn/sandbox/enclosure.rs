@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use shared::error::{Error, Result};
 use shared::exit::Exit;
 use shared::program;
 use shared::say::Say;
+use shared::sibling;
 use shared::world::World;
 use tempfile::TempDir;
 
@@ -49,12 +50,7 @@ impl Enclosure {
 
     /// This program, enclosed.
     pub fn command(&self, program: &Path) -> io::Result<Command> {
-        let itself = if cfg!(target_os = "linux") {
-            PathBuf::from("/proc/self/exe")
-        } else {
-            std::env::current_exe()?
-        };
-        let mut command = Command::new(itself);
+        let mut command = Command::new(sibling::itself().map_err(io::Error::other)?);
         command.arg0("mo-spawn").arg(WORD).arg(serde_json::to_string(&self.confinement)?).arg(program);
         Ok(command)
     }

@@ -108,7 +108,7 @@ pub fn fill(git: &Git, tree: &Path, homes: &Homes) -> Result<Vec<String>> {
         }
         let setting = |name, value: &str| format!("submodule.{}.{name}={value}", submodule.name);
         let (url, active) = (setting("url", &home.to_string_lossy()), setting("active", "true"));
-        let words = ["-c", "protocol.file.allow=always", "-c", &url, "-c", &active, "submodule", "--quiet"];
+        let words = ["-c", &url, "-c", &active, "submodule", "--quiet"];
         let words = words.iter().chain(&["update", "--"]).map(OsStr::new);
         at_top.run(&words.chain([submodule.path.as_os_str()]).collect::<Vec<_>>())?;
         let inner = tree.join(&submodule.path);
