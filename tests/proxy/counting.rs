@@ -1,21 +1,10 @@
 //! Tokens are counted where that can be done, estimated elsewhere, and never made for it.
 
-use support::World;
-
 use crate::client::{Answer, request};
 use crate::gateway::Gateway;
-use crate::staff::hire;
 use crate::upstream::{Then, Upstream, json};
 
 const PATH: &str = "/v1/messages/count_tokens?beta=true";
-
-fn gateway(anthropic: &Upstream, glm: &Upstream, config: &str) -> Gateway {
-    let mut world = World::new();
-    world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
-    hire(&world, "glm", &glm.url(), "glm-model", "0123456789abcdef.half_XYZW");
-    world.write(".claude-workers/.proxy/config.json", config);
-    Gateway::start(world)
-}
 
 fn count(gateway: &Gateway, model: &str) -> Answer {
     let fields = format!(
@@ -41,7 +30,7 @@ fn saying(status: &'static str, body: &'static str) -> Upstream {
 fn who_can_count_is_asked_and_nothing_is_made_for_it() {
     let (anthropic, glm) =
         (saying("200 OK", "{\"input_tokens\":7}"), saying("200 OK", "{\"input_tokens\":42}"));
-    let gateway = gateway(&anthropic, &glm, "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
     for _ in 0..2 {
         let answer = count(&gateway, "glm-model");
         assert_eq!((answer.status, answer.text().as_str()), (200, "{\"input_tokens\":42}"));
@@ -67,7 +56,7 @@ fn who_cannot_count_is_asked_once() {
         ("200 OK", "{\"type\":\"message\",\"content\":[]}"),
     ] {
         let (anthropic, glm) = (saying("200 OK", "{}"), saying(status, body));
-        let gateway = gateway(&anthropic, &glm, "{}");
+        let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
         for _ in 0..3 {
             is_estimate(&count(&gateway, "glm-model"));
         }
@@ -84,7 +73,7 @@ fn who_cannot_count_is_asked_once() {
 fn trouble_at_the_provider_is_no_trouble_for_who_counts() {
     for status in ["429 Too Many Requests", "500 Internal Server Error", "401 Unauthorized"] {
         let (anthropic, glm) = (saying("200 OK", "{}"), saying(status, "{\"type\":\"error\"}"));
-        let gateway = gateway(&anthropic, &glm, "{}");
+        let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
         for _ in 0..3 {
             is_estimate(&count(&gateway, "glm-model"));
         }
@@ -92,12 +81,12 @@ fn trouble_at_the_provider_is_no_trouble_for_who_counts() {
     }
     // One that hangs up, and one that never answers.
     let (anthropic, gone) = (saying("200 OK", "{}"), Upstream::start(|_, _| Ok(Then::Close)));
-    is_estimate(&count(&gateway(&anthropic, &gone, "{}"), "glm-model"));
+    is_estimate(&count(&Gateway::between(&anthropic, &[("glm", &gone)], "{}"), "glm-model"));
     let silent = Upstream::start(|_, wire| {
         let _ = wire.read(&mut [0]);
         Ok(Then::Close)
     });
-    let gateway = gateway(&anthropic, &silent, "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &silent)], "{}");
     for _ in 0..3 {
         is_estimate(&count(&gateway, "glm-model"));
     }
@@ -108,7 +97,7 @@ fn trouble_at_the_provider_is_no_trouble_for_who_counts() {
 fn a_count_takes_nothing_from_a_limit_and_waits_for_none() {
     let (anthropic, glm) = (saying("200 OK", "{}"), saying("200 OK", "{\"input_tokens\":42}"));
     let config = "{\"limits\": {\"requests_per_minute\": 1, \"queue\": 0}}";
-    let gateway = gateway(&anthropic, &glm, config);
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], config);
     for _ in 0..20 {
         is_estimate(&count(&gateway, "glm-model"));
     }

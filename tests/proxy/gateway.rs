@@ -5,10 +5,14 @@ use std::path::Path;
 use support::{Running, World, wait_for};
 
 use crate::client::{Answer, Client, request};
+use crate::staff::hire;
 use crate::upstream::Upstream;
 
 /// The program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_mo-proxy");
+
+/// The key of the workers that a gateway is between.
+pub const KEY: &str = "0123456789abcdef.half_XYZW";
 
 /// A running gateway.
 pub struct Gateway {
@@ -27,6 +31,17 @@ impl Gateway {
     pub fn before(upstream: &Upstream) -> Self {
         let mut world = World::new();
         world.var("MODEL_ORCHESTRATION_ANTHROPIC", upstream.url());
+        Self::start(world)
+    }
+
+    /// A gateway between a stand-in for Anthropic and workers at these upstreams, each with a model of its name.
+    pub fn between(anthropic: &Upstream, workers: &[(&str, &Upstream)], config: &str) -> Self {
+        let mut world = World::new();
+        world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
+        for (name, upstream) in workers {
+            hire(&world, name, &upstream.url(), &format!("{name}-model"), KEY);
+        }
+        world.write(".claude-workers/.proxy/config.json", config);
         Self::start(world)
     }
 

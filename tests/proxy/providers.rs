@@ -4,32 +4,20 @@ use support::{World, wait_until};
 
 use crate::client::request;
 use crate::gate::Gate;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, KEY};
 use crate::staff::hire;
 use crate::upstream::{EVENTS, Seen, Then, Upstream, chunk, json, start_event, stop_event};
 
-const KEY: &str = "0123456789abcdef.half_XYZW";
 const LOGIN: &str = "sk-ant-oat01-the-login";
 
 fn ok() -> Upstream {
     Upstream::saying(json("200 OK", "", "{\"type\":\"message\"}"))
 }
 
-/// A gateway between a stand-in for Anthropic and workers at these upstreams, each with a model of its name.
-fn gateway(anthropic: &Upstream, workers: &[(&str, &Upstream)], config: &str) -> Gateway {
-    let mut world = World::new();
-    world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
-    for (name, upstream) in workers {
-        hire(&world, name, &upstream.url(), &format!("{name}-model"), KEY);
-    }
-    world.write(".claude-workers/.proxy/config.json", config);
-    Gateway::start(world)
-}
-
 #[test]
 fn a_providers_stream_is_asked_for_unpacked_so_that_signs_and_errors_can_be_added() {
     let (anthropic, glm) = (ok(), ok());
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
     for stream in [true, false] {
         for model in ["glm-model", "claude-x"] {
             let token = &gateway.token;
@@ -73,7 +61,7 @@ fn is_anonymous(seen: &Seen) {
 fn each_upstream_gets_its_own_key_and_only_anthropic_the_login() {
     let (anthropic, glm, kimi) = (ok(), ok(), ok());
     let workers = [("glm", &glm), ("kimi", &kimi)];
-    let gateway = gateway(&anthropic, &workers, "{\"roles\": {\"explorer\": \"kimi\"}}");
+    let gateway = Gateway::between(&anthropic, &workers, "{\"roles\": {\"explorer\": \"kimi\"}}");
     for model in ["claude-opus-5", "glm-model", "glm,other-model", "mo-explorer", "mo-glm"] {
         assert_eq!(gateway.ask(&asking(&gateway, "/v1/messages", model)).status, 200, "{model}");
     }
@@ -98,7 +86,7 @@ fn each_upstream_gets_its_own_key_and_only_anthropic_the_login() {
 #[test]
 fn a_providers_key_is_used_for_nobody_without_the_token() {
     let (anthropic, glm) = (ok(), ok());
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
     for fields in [
         String::new(),
         format!("Authorization: Bearer {LOGIN}\r\n"),
@@ -114,7 +102,7 @@ fn a_providers_key_is_used_for_nobody_without_the_token() {
 #[test]
 fn a_name_that_nothing_knows_is_told_with_the_nearest() {
     let (anthropic, glm) = (ok(), ok());
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
     let answer = gateway.ask(&asking(&gateway, "/v1/messages", "glm-modell"));
     assert_eq!((answer.status, answer.error().as_str()), (404, "not_found_error"));
     assert!(answer.text().contains("glm-model"), "{}", answer.text());
@@ -137,7 +125,7 @@ fn a_chain_goes_on_before_the_first_byte_and_says_so() {
             Ok(Then::Close)
         });
         let config = "{\"roles\": {\"worker\": {\"to\": \"glm\", \"fallback\": [\"kimi\"]}}}";
-        let gateway = gateway(&anthropic, &[("glm", &glm), ("kimi", &kimi)], config);
+        let gateway = Gateway::between(&anthropic, &[("glm", &glm), ("kimi", &kimi)], config);
         let answer = gateway.ask(&asking(&gateway, "/v1/messages", "mo-worker"));
         assert_eq!((answer.status, answer.field("x-mo-upstream")), (200, Some("kimi")));
         assert!(answer.field("x-mo-fallback").unwrap().starts_with("glm: "), "{}", answer.head);
@@ -153,7 +141,7 @@ fn the_last_place_of_a_chain_answers_for_itself() {
     let busy = || Upstream::saying(json("529 Overloaded", "retry-after: 900\r\n", refusal));
     let (glm, kimi) = (busy(), busy());
     let config = "{\"roles\": {\"worker\": {\"to\": \"glm\", \"fallback\": [\"kimi\"]}}}";
-    let gateway = gateway(&anthropic, &[("glm", &glm), ("kimi", &kimi)], config);
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm), ("kimi", &kimi)], config);
     let answer = gateway.ask(&asking(&gateway, "/v1/messages", "mo-worker"));
     assert_eq!((answer.status, answer.text().as_str()), (529, refusal));
     assert_eq!(answer.field("retry-after"), Some("900"));
@@ -171,7 +159,7 @@ fn a_reload_changes_the_next_request_and_no_stream_that_runs() {
     });
     let (anthropic, kimi) = (ok(), ok());
     let workers = [("glm", &glm), ("kimi", &kimi)];
-    let gateway = gateway(&anthropic, &workers, "{\"roles\": {\"worker\": \"glm\"}}");
+    let gateway = Gateway::between(&anthropic, &workers, "{\"roles\": {\"worker\": \"glm\"}}");
     let mut client = gateway.client();
     client.send(&asking(&gateway, "/v1/messages", "mo-worker"));
     client.read_until("message_start");
@@ -242,7 +230,7 @@ fn a_name_is_explained_and_nobody_is_asked() {
 #[test]
 fn a_new_key_is_used_without_a_restart() {
     let (anthropic, glm) = (ok(), ok());
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
     gateway.ask(&asking(&gateway, "/v1/messages", "glm-model"));
     let key = "fedcba9876543210.other_ABCD";
     gateway.world.command(env!("CARGO_BIN_EXE_mo-key")).arg("glm").stdin(key).run().ok();
@@ -271,7 +259,7 @@ fn a_provider_that_thinks_for_minutes_keeps_its_client_by_signs_of_life() {
             Ok(Then::Keep)
         });
         let anthropic = ok();
-        let gateway = gateway(&anthropic, &[("glm", &glm)], "{\"timeouts\": {\"ping_seconds\": 1}}");
+        let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{\"timeouts\": {\"ping_seconds\": 1}}");
         let token = format!("x-mo-token: {}\r\n", gateway.token);
         let mut client = gateway.client();
         client.send(&request("POST", "/v1/messages", &token, "{\"model\":\"glm-model\",\"stream\":true}"));

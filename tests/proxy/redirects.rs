@@ -1,26 +1,12 @@
 //! An upstream that sends the client elsewhere: the client is never told to go, whoever says so, and nothing of a
 //! provider's answer but what it reads reaches it.
 
-use support::{World, wait_for};
+use support::wait_for;
 
 use crate::client::{Answer, request};
 use crate::gate::Gate;
 use crate::gateway::Gateway;
-use crate::staff::hire;
 use crate::upstream::{Then, Upstream, json};
-
-const KEY: &str = "0123456789abcdef.half_XYZW";
-
-/// A gateway between a stand-in for Anthropic and workers at these upstreams, each with a model of its name.
-fn gateway(anthropic: &Upstream, workers: &[(&str, &Upstream)], config: &str) -> Gateway {
-    let mut world = World::new();
-    world.var("MODEL_ORCHESTRATION_ANTHROPIC", anthropic.url());
-    for (name, upstream) in workers {
-        hire(&world, name, &upstream.url(), &format!("{name}-model"), KEY);
-    }
-    world.write(".claude-workers/.proxy/config.json", config);
-    Gateway::start(world)
-}
 
 fn asking(gateway: &Gateway, method: &str, target: &str, model: &str) -> Vec<u8> {
     let fields = format!("Authorization: Bearer sk-ant-oat01-the-login\r\nx-mo-token: {}\r\n", gateway.token);
@@ -55,7 +41,7 @@ fn no_upstream_sends_the_client_elsewhere() {
         })
     };
     let (anthropic, glm) = (redirecting(), redirecting());
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{}");
     let statuses = [300, 301, 302, 303, 304, 305, 306, 307, 308, 399];
     for status in statuses {
         let target = format!("/v1/messages?status={status}");
@@ -90,7 +76,7 @@ fn a_stream_that_was_begun_ends_in_an_error_where_the_provider_then_redirects() 
         Ok(Then::Keep)
     });
     let anthropic = Upstream::saying(json("200 OK", "", "{}"));
-    let gateway = gateway(&anthropic, &[("glm", &glm)], "{\"timeouts\": {\"ping_seconds\": 1}}");
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{\"timeouts\": {\"ping_seconds\": 1}}");
     let mut client = gateway.client();
     client.send(&asking(&gateway, "POST", "/v1/messages", "glm-model"));
     client.read_until("event: ping");
@@ -107,7 +93,7 @@ fn the_next_place_of_a_chain_stands_in_for_one_that_redirects() {
     let glm = Upstream::saying(json("308 Moved", "Location: http://evil.example/\r\n", "{}"));
     let kimi = Upstream::saying(json("200 OK", "", "{\"type\":\"message\"}"));
     let config = "{\"roles\": {\"worker\": {\"to\": \"glm\", \"fallback\": [\"kimi\"]}}}";
-    let gateway = gateway(&anthropic, &[("glm", &glm), ("kimi", &kimi)], config);
+    let gateway = Gateway::between(&anthropic, &[("glm", &glm), ("kimi", &kimi)], config);
     let answer = gateway.ask(&asking(&gateway, "POST", "/v1/messages", "mo-worker"));
     assert_eq!((answer.status, answer.field("x-mo-upstream")), (200, Some("kimi")));
     assert_eq!(answer.field("x-mo-fallback"), Some("glm: 308"));
@@ -124,7 +110,7 @@ fn of_the_head_of_a_providers_answer_only_what_the_client_reads_reaches_it() {
     for status in ["200 OK", "201 Created", "401 Unauthorized", "529 Overloaded"] {
         let answering = || Upstream::saying(json(status, fields, "{\"type\":\"message\"}"));
         let (anthropic, glm) = (answering(), answering());
-        let gateway = gateway(&anthropic, &[("glm", &glm)], "{\"retry\": {\"tries\": 0}}");
+        let gateway = Gateway::between(&anthropic, &[("glm", &glm)], "{\"retry\": {\"tries\": 0}}");
         let answer = gateway.ask(&asking(&gateway, "POST", "/v1/messages", "glm-model"));
         assert_eq!(answer.text(), "{\"type\":\"message\"}");
         let names: Vec<String> = answer
